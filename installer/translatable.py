@@ -52,6 +52,10 @@ _NOT_SHOWN: Final = frozenset(
         "datetime64",
         "execute",
         "executescript",
+        "StructureTag",
+        "answers",
+        "latest",
+        "measured_shares",
     }
 )
 """Calls whose texts are for programmers, or are no texts."""
@@ -61,6 +65,7 @@ _SAYERS: Final = frozenset({"worded", "translated", "said", "heads"})
 """What says a text in the language spoken, where no window is."""
 _NO_PROSE: Final = re.compile(
     r"sfumato[ .]|(SELECT|DELETE|INSERT|UPDATE|DROP|SET) |max\(|-c |\(\.\*\)|\w+ = true$"
+    r"|/O /|th scope=|<pane |application/"
 )
 """Examples of command lines, SQL and other texts for programs."""
 _LETTERS: Final = re.compile(r"[^\W\d_]{2}")

@@ -1,7 +1,7 @@
 """Make and renew the files that a translator works on, and compile them for the window.
 
     python -m installer.translating de     makes or renews
-    app/sfumato/resources/translations/sfumato_de.ts python -m installer.translating        renews
+    resources/translations/sfumato_de.ts python -m installer.translating        renews
     every language there is
 
 and compiles them. Both steps are Qt's own tools: lupdate keeps what is translated already and
@@ -29,7 +29,7 @@ from xml.etree import ElementTree
 from installer.translatable import PLOTS, SENTENCES, VALUES, Text, texts_of
 
 CHECKOUT: Final = Path(__file__).resolve().parents[1]
-FOLDER: Final = Path("app", "sfumato", "resources", "translations")
+FOLDER: Final = Path("resources", "translations")
 NAME: Final = "sfumato_{locale}.ts"
 BELOW: Final = frozenset({SENTENCES, PLOTS, VALUES})
 """What is also said where no window is: by commands, in reports and in bundles."""

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.thorough import leave_to_ci, tried
+from tests.thorough import TURN, leave_to_ci, left_to_other_turns, tried
 from tests.warm import CAN_FORK, SUBPROCESS
 
 if find_spec("PySide6") is not None:
@@ -121,10 +121,19 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(variable, None)
 
 
+def pytest_report_header() -> str:
+    """Tell which cases are tried of those that take turns."""
+    return "all cases are tried" if TURN is None else f"SFUMATO_TEST_TURN={TURN}"
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to CI what one run need not try each time."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to CI what one run need not try each time, and to other turns what CI need not."""
     leave_to_ci(items)
+    if left := left_to_other_turns(items):
+        config.hook.pytest_deselected(items=left)
+        names = {item.nodeid for item in left}
+        items[:] = [item for item in items if item.nodeid not in names]
 
 
 def pytest_collection_finish() -> None:

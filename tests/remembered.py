@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from sfumato.engine.disclosure.boosted_trees import Ensemble, Rows
+from sfumato.engine.disclosure.boosted_trees import Ensemble, TrainingRows
 from sfumato.engine.disclosure.open_columns import boost
 
 _MOST = 300
@@ -37,11 +37,12 @@ def remember(patch: pytest.MonkeyPatch) -> None:
     """Let the trees by which open columns are weighed be grown once for the same rows."""
     trees = _Remembered[Ensemble]()
 
-    def boost_once(learn: Rows, watch: Rows, levels: np.ndarray, **how: object) -> Ensemble:
-        given = [
-            each for rows in (learn, watch) for each in (rows.features, rows.start, rows.outcomes)
-        ]
-        key = how["shares"], _digest(*given, levels)
+    def boost_once(
+        learn: TrainingRows, watch: TrainingRows, levels: np.ndarray, **how: object
+    ) -> Ensemble:
+        given = [each for rows in (learn, watch) for each in (rows.start, rows.outcomes)]
+        bins = [rows.bins.matrix(range(len(rows.bins))) for rows in (learn, watch)]
+        key = how["shares"], _digest(*bins, *given, levels)
         return trees.of(key, lambda: boost(learn, watch, levels, **how))
 
     patch.setattr("sfumato.engine.disclosure.open_columns.boost", boost_once)

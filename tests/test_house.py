@@ -38,6 +38,37 @@ def test_a_function_is_short_enough_to_be_read():
     assert long == []
 
 
+def test_no_two_classes_have_one_name():
+    """Who reads a name knows which class is meant, whatever is imported."""
+    places: dict[str, list[str]] = {}
+    for module in modules("app/sfumato"):
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(module.place)
+    assert places
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+MOST_KINDS_OF_TABLE, MOST_LONG_CLASSES = 34, 5
+"""How often a table's kind is still asked for, and how many classes are still called long."""
+
+
+def test_tables_in_memory_and_long_ones_are_told_apart_no_more_often_than_now():
+    """A table comes in batches, however long it is: these numbers only fall."""
+    kinds = {"Table", "LongTable", "LongView", "LongSurvey", "LongSource", "CountedColumns"}
+    asked, long = [], []
+    for module in modules("app/sfumato"):
+        for node in module.nodes:
+            if isinstance(node, ast.Call) and dotted(node.func) == "isinstance":
+                named = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                asked += [f"{module.place}:{node.lineno}"] if named & kinds else []
+            elif isinstance(node, ast.ClassDef) and re.match("_?Long(?!Texts)[A-Z]", node.name):
+                long += [f"{module.place}:{node.lineno}"]
+    assert asked, "the test finds nothing to count"
+    assert len(asked) <= MOST_KINDS_OF_TABLE, asked
+    assert len(long) <= MOST_LONG_CLASSES, long
+
+
 def test_nothing_is_left_unfinished():
     found = [
         f"{module.place}:{number}"
@@ -114,9 +145,7 @@ def test_every_folder_of_python_is_a_package():
         module.path.parent.relative_to(ROOT).as_posix()
         for folder in ("app", "tests")
         for module in modules(folder)
-        # Programs that bundles bring are resources like their texts.
         if not (module.path.parent / "__init__.py").exists()
-        and not module.place.startswith("app/sfumato/resources/recipient/")
     }
     assert missing == set()
 

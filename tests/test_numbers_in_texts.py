@@ -53,7 +53,7 @@ NEVER_ONE = re.compile(
 NO_COUNTS = frozenset(
     {"column", "part", "first", "package", "title", "level", "names", "sensitive", "about"}
     | {"recipient", "factor", "theta", "times", "key", "c", "average_discernibility"}
-    | {"extra_records", "columns", "attribute", "neighbours", "mechanism"}
+    | {"name", "extra_records", "columns", "attribute", "neighbours", "mechanism"}
 )
 """Names of details that are words, or figures with decimals, before a noun or a verb."""
 

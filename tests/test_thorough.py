@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import thorough
-from tests.thorough import leave_to_ci, some, tried
+from tests.thorough import in_turn, leave_to_ci, left_to_other_turns, some, tried
 
 
 class Case:
@@ -51,3 +51,20 @@ def test_ci_tries_everything_and_others_a_part_of_it(monkeypatch):
     monkeypatch.setattr(thorough, "_ALL", False)
     assert (tried(100), tried(20), tried(3), tried(10, least=2)) == (25, 8, 3, 2)
     assert ["".join(some("abcdefgh", turn)) for turn in range(5)] == ["ae", "bf", "cg", "dh", "ae"]
+
+
+def test_cases_that_take_turns_are_all_tried_once_in_so_many_turns():
+    cases = [Case(f"a.py::test_it[{place}]", pytest.mark.turns(3)) for place in range(8)]
+    others = [Case("a.py::test_other"), Case("a.py::test_one", pytest.mark.turns(1))]
+    kept = []
+    for turn in (1_764, 1_765, 1_766):
+        left = left_to_other_turns([*others, *cases], turn)
+        kept.append([place for place, case in enumerate(cases) if case not in left])
+        assert not {*left} & {*others}
+    assert kept == [[0, 3, 6], [1, 4, 7], [2, 5]]
+    assert left_to_other_turns(cases, None) == []
+
+
+def test_values_that_take_turns_are_all_tried_once_in_so_many_turns():
+    assert [in_turn("abcde", 2, turn) for turn in (0, 1, 2)] == ["ace", "bd", "ace"]
+    assert in_turn("abcde", 2, None) == "abcde"

@@ -32,15 +32,17 @@ WHOLE: Final = {
     },  # in the staging folder
     "formats/bundles/reading.py": {"open", "ZipFile"},  # unpacks into a folder of its own
     "formats/bundles/packages.py": {"open", "ZipFile"},  # so does this
-    "formats/tables/delimited.py": {"OSFile"},  # formats write where `write_table` says
+    "formats/delimited_writing.py": {"OSFile"},  # formats write where `write_table` says
     "formats/tables/parquet.py": {"ParquetWriter", "write_table"},
     "formats/tables/statistical.py": {"write_sav", "write_dta", "open"},
+    "formats/workbooks/writing.py": {"ZipFile"},  # into memory
     "project/store/files.py": {"open", "ZipFile"},  # to force a file to the disk
     "project/store/seal.py": {"write_text"},  # a note, beside its name and renamed
     "project/project_file.py": {"backup"},
     "ui/widgets/plot_view.py": {"to_csv"},  # onto the clipboard
     "plots/figure.py": {"to_csv", "savefig"},  # as a text, and into memory
-    "report/writing.py": {"savefig", "QPdfWriter"},  # into memory
+    "report/pages.py": {"QPdfWriter"},  # into memory
+    "report/writing.py": {"savefig"},  # into memory
 }
 """The modules in which such calls are right; the reason stands beside each."""
 

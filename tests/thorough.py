@@ -1,7 +1,10 @@
 """How much is tried each time, and how much more by CI.
 
 Somebody waits for `installer/test`: there a property is tried on some of its examples, and a test
-on some of its cases. Where ``CI=true``, all of them are tried.
+on some of its cases. Where ``CI=true``, all of them are tried, but of tests whose cases are many
+and alike: these say ``@pytest.mark.turns(3)``, and a run with a `SFUMATO_TEST_TURN` tries every
+third of their cases, a run with the next one others. installer/test takes the turn from the commit,
+so that a commit has the same cases whenever it is tried.
 """
 
 from __future__ import annotations
@@ -14,6 +17,9 @@ from typing import TypeVar
 import pytest
 
 _ALL = os.environ.get("CI") == "true"
+_TURN = os.environ.get("SFUMATO_TEST_TURN", "")
+TURN = int(_TURN) if _TURN else None
+"""Which cases a run tries of many that are alike; None where it tries all."""
 _T = TypeVar("_T")
 
 
@@ -25,6 +31,30 @@ def tried(examples: int, least: int = 8) -> int:
 def some(values: Sequence[_T], turn: int) -> Sequence[_T]:
     """Return every fourth value, others at the next turn, of those that CI tries all."""
     return values if _ALL else values[turn % 4 :: 4]
+
+
+def in_turn(values: Sequence[_T], every: int, turn: int | None = TURN) -> Sequence[_T]:
+    """Return every so many-th value, others at the next turn; all where there are no turns."""
+    return values if turn is None else values[turn % every :: every]
+
+
+def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -> list[pytest.Item]:
+    """Return the cases of tests with ``@pytest.mark.turns(3)`` that this run leaves to others.
+
+    Of so many cases that lie side by side one is tried, the next one at the next turn.
+    """
+    if turn is None:
+        return []
+    left: list[pytest.Item] = []
+    places: dict[str, int] = defaultdict(int)
+    for item in items:
+        mark = item.get_closest_marker("turns")
+        if mark is not None:
+            test = item.nodeid.partition("[")[0]
+            if places[test] % mark.args[0] != turn % mark.args[0]:
+                left.append(item)
+            places[test] += 1
+    return left
 
 
 def leave_to_ci(items: Iterable[pytest.Item]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import sys
 import traceback
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         return int(ended.code or 0)
     try:
         _check_names(parsed)
-        return _window(terminal) if parsed.command is None else int(parsed.run(parsed, terminal))
+        return _window(terminal) if parsed.command is None else _ran(parsed, terminal)
     except (Cancelled, KeyboardInterrupt):
         terminal.note("Cancelled. What was not finished is gone; what was finished stays.")
         return ExitCode.CANCELLED
@@ -73,6 +75,12 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         return ExitCode.EXPECTED_ERROR if told else ExitCode.FAULT
 
 
+def _ran(parsed: argparse.Namespace, terminal: Terminal) -> int:
+    # The system takes all memory back at the end; Python would search it for cycles first.
+    atexit.register(gc.freeze)
+    return int(parsed.run(parsed, terminal))
+
+
 def _spoken(arguments: Sequence[str]) -> Sequence[str]:
     """Speak the language that a command line asks for anywhere; return what else it asks."""
     for place, word in enumerate(arguments):
@@ -88,7 +96,7 @@ def _spoken(arguments: Sequence[str]) -> Sequence[str]:
                         known=", ".join(languages()),
                     )
                 )
-            speak(wanted)
+            speak(wanted, asked=True)
             return [*arguments[:place], *arguments[after:]]
     return arguments
 

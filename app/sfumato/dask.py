@@ -6,52 +6,19 @@ Workers need Sfumato, pandas, pyarrow, numpy and cryptography, and the keys in t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from sfumato.project.release import engine
 from sfumato.project.release.batches import batch_of_frame
-from sfumato.project.release.brought_together import (
-    group_columns,
-    grouped_entries,
-    shown_alone_by,
-)
+from sfumato.project.release.engine import EngineRows, Work
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.workers import (
-    CLASS,
-    ORDER,
-    PLACE,
-    RECORD,
-    UNIT,
-    ClassFacts,
-    KeySource,
-    check_classes,
-    check_columns,
-    class_columns,
-    class_names,
-    class_part,
-    counted_attributes,
-    counts_classes,
-    group_names,
-    hashed_columns,
-    hashed_names,
-    hashed_part,
-    marked_part,
-    plain_schema,
-    read_plan,
-    refuse_large,
-    refuse_other_groups,
-    refuse_repeated,
-    refuse_small,
-    refuse_varying,
-    released_names,
-    released_part,
-    together_part,
-    value_name,
-)
+from sfumato.project.release.workers import PLACE, ClassFacts, KeySource, read_plan
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -74,8 +41,9 @@ _MOST_ROWS: Final = 1 << 40
 def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFrame:
     """Return the rows of a table as a plan's recipient is given them, in the release's own order.
 
-    That no record key stands in two rows is found out first, by a group-by over the keys' hashes,
-    and what the plan says of units and groups; all else is done when the result is asked for.
+    The released columns have Arrow's types; categories in an order are texts. What is checked
+    before is computed at once. What does not fit in a row is said when the result is computed; it
+    is named, and never a value.
 
     Parameters
     ----------
@@ -86,37 +54,14 @@ def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFram
     key_source
         Where each worker finds the key file that was made together with the plan.
 
-    Returns
-    -------
-    dask.dataframe.DataFrame
-        The released columns, with Arrow's types. Categories in an order are texts.
-
     Raises
     ------
-    PolicyError
-        If a record's release depends on other records, or units differ in what is drawn once.
-    TableError
-        If the table lacks a column, or record keys repeat. What does not fit in a row is said when
-        the result is computed; it is named, and never a value.
-    KeyFileError
-        If the keys are not there, or are those of another plan.
+    PolicyError, DiversityError, TableError, KeyFileError
+        As `sfumato.project.release.engine.released`.
     """
-    schema = plain_schema(check_columns(plan, [str(name) for name in ddf.columns]))
-    _check_rows(ddf, plan, key_source)
-    if counts_classes(plan):
-        refuse_small(plan, int(_smallest(ddf, plan, key_source).compute()))
-    names, parts, placed = list(schema.names), ddf.npartitions, plan.rows_as_in_table
-    made = _made(ddf, plan, key_source, placed)
-    if placed and not (plan.groups or plan.unit):
-        return made[names]
-    words = [PLACE] if placed else list(ORDER)
-    ends = [_MOST_ROWS * place for place in range(parts + 1)]
-    if not placed:
-        # Hashes are spread evenly, so where to cut is known without looking.
-        ends = [-(1 << 63) + (1 << 64) * place // parts for place in range(parts)]
-        ends.append((1 << 63) - 1)
-    sorted_apart = made.set_index(words[0], divisions=ends)
-    return sorted_apart.map_partitions(_in_order, words, names, meta=_empty(schema))
+    made = engine.released(DaskRows(ddf), plan, key_source)
+    assert isinstance(made, DaskRows)
+    return made.frame
 
 
 def class_counts(ddf: dd.DataFrame, columns: Sequence[str]) -> dd.DataFrame:
@@ -124,229 +69,148 @@ def class_counts(ddf: dd.DataFrame, columns: Sequence[str]) -> dd.DataFrame:
 
     These are in a column ``rows``. They are counted by the engine's own group-by.
     """
-    sizes = ddf.groupby(list(columns), dropna=False).size(split_out=ddf.npartitions)
-    return sizes.rename("rows").reset_index()
+    return DaskRows(ddf).class_counts(columns)
 
 
 def class_facts(
     ddf: dd.DataFrame, columns: Sequence[str], sensitive: str | None = None
 ) -> ClassFacts:
-    """Return k, the unique records and, with a sensitive column, the l-diversity of a table.
-
-    Parameters
-    ----------
-    ddf
-        The table, for instance a release.
-    columns
-        The quasi-identifiers: rows that agree on them are a class. A missing value is one, too.
-    sensitive
-        The column whose values are counted in each class; a missing value is one.
-
-    Raises
-    ------
-    TableError
-        If the table has no rows.
-    """
-    from dask import compute
-
-    return ClassFacts.of(compute(_facts(ddf, columns, sensitive))[0], sensitive is not None)
+    """Return what classes tell of a table; see `sfumato.project.release.engine.class_facts`."""
+    return engine.class_facts(DaskRows(ddf), columns, sensitive)
 
 
 def view_facts(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dict[str, ClassFacts]:
-    """Return what the classes tell that a plan's recipient would see, before anything is released.
+    """Return what classes would tell; see `sfumato.project.release.engine.view_facts`."""
+    return engine.view_facts(DaskRows(ddf), plan, key_source)
 
-    Rows are in one class that agree on what is shown of the quasi-identifiers, among those that
-    leave. In each, the true values are counted.
+
+@dataclass(frozen=True)
+class DaskRows(EngineRows):
+    """Rows in a frame of Dask's.
 
     Parameters
     ----------
-    ddf, plan, key_source
-        See `release`.
-
-    Returns
-    -------
-    dict
-        By each sensitive attribute with a list of values or bins; under "" where there is none.
-
-    Raises
-    ------
-    PolicyError, TableError, KeyFileError
-        As `release`; the table may also show no quasi-identifiers, or have no rows.
+    frame
+        The frame. What is made has Arrow's types but for words, which are numpy's numbers.
     """
-    from dask import compute
 
-    check_classes(plan, [str(name) for name in ddf.columns])
-    made = _classes(ddf, plan, key_source, with_values=True)
-    names = counted_attributes(plan)
-    if not names:
-        return {"": class_facts(made, CLASS)}
-    found = compute({name: _facts(made, CLASS, value_name(name)) for name in names})[0]
-    return {name: ClassFacts.of(facts, True) for name, facts in found.items()}
+    frame: dd.DataFrame
+
+    @property
+    def columns(self) -> list[str]:
+        """See `EngineRows.columns`."""
+        return [str(name) for name in self.frame.columns]
+
+    def select(self, names: Sequence[str]) -> DaskRows:
+        """See `EngineRows.select`."""
+        return DaskRows(self.frame[list(names)])
+
+    def placed(self) -> DaskRows:
+        """See `EngineRows.placed`."""
+        meta = self.frame._meta.assign(**{PLACE: np.empty(0, dtype=np.int64)})
+        return DaskRows(self.frame.map_partitions(_placed, meta=meta))
+
+    def mapped(self, work: Work, schema: pa.Schema) -> DaskRows:
+        """See `EngineRows.mapped`."""
+        made = self.frame.map_partitions(_worked, work, meta=_frame_of(schema.empty_table()))
+        return DaskRows(made)
+
+    def together(self, by: str, work: Work, schema: pa.Schema, rows: int) -> DaskRows:  # noqa: ARG002
+        """See `EngineRows.together`."""
+        return DaskRows(self.frame.shuffle(on=by)).mapped(work, schema)
+
+    def first_of_each(self, unit: str, rank: str, most: int) -> DaskRows:
+        """See `EngineRows.first_of_each`."""
+        shuffled = self.frame.shuffle(on=unit)
+        made = shuffled.map_partitions(_first_of_each, unit, rank, most, meta=self.frame._meta)
+        return DaskRows(made)
+
+    def in_order(self, words: Sequence[str]) -> DaskRows:
+        """See `EngineRows.in_order`."""
+        words, parts = list(words), self.frame.npartitions
+        ends = [_MOST_ROWS * place for place in range(parts + 1)]
+        if words != [PLACE]:
+            # Hashes are spread evenly, so where to cut is known without looking.
+            ends = [-(1 << 63) + (1 << 64) * place // parts for place in range(parts)]
+            ends.append((1 << 63) - 1)
+        apart = self.frame.set_index(words[0], divisions=ends)
+        return DaskRows(apart.map_partitions(_in_order, words, self.columns, meta=self.frame._meta))
+
+    def class_counts(self, columns: Sequence[str]) -> dd.DataFrame:
+        """See `EngineRows.class_counts`."""
+        frame = self.frame[list(columns)]
+        # Dask can't rename what is grouped by dictionaries of Arrow's.
+        plain = {
+            name: pd.ArrowDtype(kind.pyarrow_dtype.value_type)
+            for name, kind in frame.dtypes.items()
+            if isinstance(kind, pd.ArrowDtype) and pa.types.is_dictionary(kind.pyarrow_dtype)
+        }
+        groups = (frame.astype(plain) if plain else frame).groupby(list(columns), dropna=False)
+        return groups.size(split_out=frame.npartitions).rename("rows").reset_index()
+
+    def class_totals(self, by: Sequence[str], within: Sequence[str] = ()) -> dict[str, dd.Scalar]:
+        """See `EngineRows.class_totals`."""
+        # Places in the place of the table's own names, of which one might be "rows".
+        places = {name: f"q{place}" for place, name in enumerate((*by, *within))}
+        names = [places[name] for name in by]
+        renamed = self.frame[list(places)].rename(columns=places)
+        classes = DaskRows(renamed).class_counts(list(places.values()))
+        sizes = classes["rows"].astype("int64")
+        told: dict[str, dd.Scalar] = {}
+        if within:
+            weighed = sizes * np.log(sizes)
+            told_of = classes[names].assign(rows=sizes, most=sizes, values=1, weighed=weighed)
+            how = {"rows": "sum", "most": "max", "values": "sum", "weighed": "sum"}
+            grouped = told_of.groupby(names, dropna=False)
+            classes = grouped.agg(how, split_out=self.frame.npartitions)
+            sizes = classes["rows"]
+            told = {
+                "values": classes["values"].min(),
+                "varying": (classes["values"] > 1).sum(),
+                "entropy": (np.log(sizes) - classes["weighed"] / sizes).min(),
+                "largest_share": (classes["most"] / sizes).max(),
+            }
+        return told | {
+            "rows": sizes.sum(),
+            "classes": sizes.count(),
+            "smallest": sizes.min(),
+            "largest": sizes.max(),
+            "unique": (sizes == 1).sum(),
+        }
+
+    def gathered(self) -> dd.DataFrame:
+        """See `EngineRows.gathered`."""
+        return self.frame
+
+    def computed(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `EngineRows.computed`."""
+        from dask import compute
+
+        found: Mapping[str, Any] = compute(dict(asked))[0]
+        return found
 
 
-def _facts(
-    ddf: dd.DataFrame, columns: Sequence[str], sensitive: str | None
-) -> dict[str, dd.Scalar]:
-    """Return what `ClassFacts.of` takes, still to be computed."""
-    names = [*columns] if sensitive is None else [*columns, sensitive]
-    # Places in the place of the table's own names, of which one might be "rows".
-    places = {name: f"q{place}" for place, name in enumerate(names)}
-    by, parts = [places[name] for name in columns], ddf.npartitions
-    counts = class_counts(ddf[names].rename(columns=places), list(places.values()))
-    plain = counts["rows"].astype("int64")
-    told = counts[by].assign(rows=plain, most=plain, values=1, weighed=plain * np.log(plain))
-    how = {"rows": "sum", "most": "max", "values": "sum", "weighed": "sum"}
-    classes = told.groupby(by, dropna=False).agg(how, split_out=parts)
-    shares = classes["most"] / classes["rows"]
-    entropies = np.log(classes["rows"]) - classes["weighed"] / classes["rows"]
-    return {
-        "rows": classes["rows"].sum(),
-        "classes": classes["rows"].count(),
-        "smallest": classes["rows"].min(),
-        "unique": (classes["rows"] == 1).sum(),
-        "values": classes["values"].min(),
-        "entropy": entropies.min(),
-        "largest_share": shares.max(),
-    }
+def _worked(frame: pd.DataFrame, work: Work) -> pd.DataFrame:
+    return _frame_of(pa.Table.from_batches([work(batch_of_frame(frame, list(frame.columns)))]))
 
 
-def _made(ddf: dd.DataFrame, plan: Plan, source: KeySource, placed: bool) -> dd.DataFrame:
-    """Return the released rows as they come, with what they are ordered by.
-
-    Rows of a unit are brought together, and those of a group. `placed` ones say where they stood
-    in the table.
-    """
-    alone, text = shown_alone_by(plan), plan.to_json()
-    words = [*released_names(plan), *([PLACE] if placed else ())]
-    meta = _empty(plain_schema(alone.output_schema())).assign(**_numbers(words))
-    made = ddf[list(plan.schema)].map_partitions(_released, text, source, words, meta=meta)
-    if plan.unit is not None:
-        made = _leaving_of(made, plan.unit.most_rows, meta)
-    schema = plain_schema(plan.output_schema())
-    for place, entry in enumerate(grouped_entries(plan)):
-        names = group_names(place)
-        own = _empty(pa.schema([schema.field(name) for name in entry.attributes]))
-        meta = meta.drop(columns=list(names)).assign(**own)
-        made = made.shuffle(on=names[0]).map_partitions(_together, text, source, place, meta=meta)
-    return made
+def _frame_of(rows: pa.Table) -> pd.DataFrame:
+    """Return rows with Arrow's own types, in which whole numbers with missing ones stay whole."""
+    frame: pd.DataFrame = rows.to_pandas(types_mapper=pd.ArrowDtype)
+    words = [field.name for field in rows.schema if not field.nullable]
+    return frame.assign(**{name: rows[name].to_numpy() for name in words})
 
 
-def _leaving(frame: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Return so many rows of each unit, of which all rows are here."""
-    ranked = frame.sort_values(list(UNIT))
-    left: pd.DataFrame = ranked[ranked.groupby(UNIT[0]).cumcount() < most]
+def _placed(frame: pd.DataFrame, partition_info: dict[str, int] | None = None) -> pd.DataFrame:
+    assert partition_info is not None
+    first = _MOST_ROWS * partition_info["number"]
+    return frame.assign(**{PLACE: np.arange(first, first + len(frame))})
+
+
+def _first_of_each(frame: pd.DataFrame, unit: str, rank: str, most: int) -> pd.DataFrame:
+    ranked = frame.sort_values([unit, rank])
+    left: pd.DataFrame = ranked[ranked.groupby(unit).cumcount() < most]
     return left
-
-
-def _classes(
-    ddf: dd.DataFrame, plan: Plan, source: KeySource, with_values: bool = False
-) -> dd.DataFrame:
-    """Return the words of `class_part`, of rows that leave."""
-    names = class_names(plan, with_values)
-    empty = _numbers(names)
-    read = ddf[class_columns(plan, with_values)]
-    made = read.map_partitions(_class_words, plan.to_json(), source, with_values, meta=empty)
-    return made if plan.unit is None else _leaving_of(made, plan.unit.most_rows, empty)
-
-
-def _leaving_of(made: dd.DataFrame, most: int, meta: pd.DataFrame) -> dd.DataFrame:
-    """Return so many rows of each unit, brought together."""
-    return made.shuffle(on=UNIT[0]).map_partitions(_leaving, most, meta=meta)
-
-
-def _smallest(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> dd.Scalar:
-    """Return how many rows the smallest class of a view has, or units."""
-    classes = _classes(ddf, plan, source)
-    if plan.unit is not None:
-        classes = class_counts(classes, [*CLASS, UNIT[0]])
-    return class_counts(classes, CLASS)["rows"].min()
-
-
-def _class_words(
-    frame: pd.DataFrame, plan_text: str, source: KeySource, with_values: bool
-) -> pd.DataFrame:
-    batch = batch_of_frame(frame, list(frame.columns))
-    found: pd.DataFrame = class_part(batch, plan_text, source, with_values).to_pandas()
-    return found
-
-
-def _numbers(names: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame({name: np.empty(0, dtype=np.int64) for name in names})
-
-
-def _empty(schema: pa.Schema) -> pd.DataFrame:
-    empty: pd.DataFrame = schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype)
-    return empty
-
-
-def _check_rows(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> None:
-    """Refuse repeated record keys, units that differ in what they share, and other groups."""
-    from dask import compute
-
-    text = plan.to_json()
-    read = ddf[hashed_columns(plan)]
-    hashes = read.map_partitions(_hashes, text, source, meta=_numbers(hashed_names(plan)))
-    found = {"keys": _in_several_rows(class_counts(hashes[list(ORDER)], ORDER))}
-    if plan.once_drawn:
-        values = class_counts(hashes[list(UNIT)], UNIT)
-        found["units"] = _in_several_rows(class_counts(values[list(UNIT[:1])], UNIT[:1]))
-    entries = grouped_entries(plan)
-    for place, entry in enumerate(entries):
-        names = list(group_names(place)[:2])
-        found[entry.key] = class_counts(hashes[names], names)["rows"].max()
-    if entries:
-        read, marks = ddf[list(group_columns(plan))], map(str, range(2 * len(entries)))
-        found["marks"] = read.map_partitions(_marks, text, source, meta=_numbers(list(marks)))
-    found = compute(found)[0]
-    refuse_repeated(plan.record_key, int(found["keys"]))
-    refuse_varying(plan, int(found.get("units", 0)))
-    if entries:
-        totals = found["marks"].to_numpy().sum(axis=0).reshape(-1, 2).tolist()
-        refuse_other_groups(plan, totals)
-    for entry in entries:
-        refuse_large(entry.key, int(found[entry.key]))
-
-
-def _in_several_rows(counts: dd.DataFrame) -> dd.Scalar:
-    return (counts["rows"] > 1).sum()
-
-
-def _hashes(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
-    words = hashed_part(batch_of_frame(frame, list(frame.columns)), plan_text, source)
-    found: pd.DataFrame = words.to_pandas()
-    return found
-
-
-def _marks(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
-    marks = marked_part(batch_of_frame(frame, list(frame.columns)), plan_text, source)
-    words = np.array(marks, dtype=np.uint64).view(np.int64).reshape(1, -1)
-    return pd.DataFrame(words, columns=list(map(str, range(words.size))))
-
-
-def _released(
-    frame: pd.DataFrame,
-    plan_text: str,
-    source: KeySource,
-    words: list[str],
-    partition_info: dict[str, int] | None = None,
-) -> pd.DataFrame:
-    batch = batch_of_frame(frame, list(frame.columns))
-    released = pa.Table.from_batches([released_part(batch, plan_text, source)])
-    if PLACE in words:
-        assert partition_info is not None
-        first = _MOST_ROWS * partition_info["number"]
-        places = np.arange(first, first + len(released))
-        released = released.append_column(PLACE, pa.array(places))
-    shown: pd.DataFrame = released.drop_columns(words).to_pandas(types_mapper=pd.ArrowDtype)
-    return shown.assign(**{name: released[name].to_numpy() for name in words})
-
-
-def _together(frame: pd.DataFrame, plan_text: str, source: KeySource, place: int) -> pd.DataFrame:
-    names = [*group_names(place), RECORD]
-    words = pa.RecordBatch.from_pandas(frame[names], preserve_index=False)
-    shown = pa.Table.from_batches([together_part(words, plan_text, source, place)])
-    own = shown.to_pandas(types_mapper=pd.ArrowDtype).set_axis(frame.index)
-    return frame.drop(columns=names[:-1]).assign(**own)
 
 
 def _in_order(frame: pd.DataFrame, words: list[str], names: list[str]) -> pd.DataFrame:

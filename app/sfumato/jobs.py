@@ -98,6 +98,13 @@ TOLD_AFTER_SECONDS: Final = 4.0
 TOLD_FROM: Final = 0.03
 """Before so much time, and so large a share, nobody can tell how long work takes."""
 
+LATELY: Final = 0.7
+"""From this part of the time that it has run on, the pace of work is that of lately."""
+STANDS: Final = 0.2
+"""Work stands that got no further in so large a part of the time that it has run."""
+MARKS: Final = 64
+"""So many moments are remembered of how far work was, at most."""
+
 WORKERS: Final = 4
 """More than the cores of a small machine, so that a preview never waits for a release."""
 
@@ -187,6 +194,8 @@ class Job(QObject):
         self.bug: BugReport | None = None
         self.stop = threading.Event()
         self._started = time.monotonic()
+        self._marks: list[tuple[float, float]] = [(0.0, 0.0)]
+        """How far it was, by the seconds it had run: the first, the last and some in between."""
 
     def cancel(self) -> None:
         """Ask the work to stop; the job ends as cancelled, whatever the work still returns."""
@@ -203,17 +212,42 @@ class Job(QObject):
 
     @property
     def seconds_left(self) -> float | None:
-        """About how long it will still take; None while that can't be told."""
-        elapsed = time.monotonic() - self._started
+        """About how long it will still take; None while that can't be told.
+
+        Work whose last part is slow seems to end soon at the pace of its first: the slower counts,
+        of its pace from the beginning and of its pace lately. Of work that stands, nothing is told.
+        """
+        elapsed = self.seconds_run
         if elapsed < TOLD_AFTER_SECONDS or self.fraction < TOLD_FROM:
             return None
-        return elapsed * (1.0 - self.fraction) / self.fraction
+        if elapsed - self._marks[-1][0] > STANDS * elapsed:
+            return None
+        then, fraction = next(one for one in reversed(self._marks) if one[0] <= LATELY * elapsed)
+        left, lately = 1.0 - self.fraction, self.fraction - fraction
+        if lately <= 0.0:
+            return None
+        return left * max(elapsed / self.fraction, (elapsed - then) / lately)
+
+    @property
+    def seconds_run(self) -> float:
+        """How long it has been running."""
+        return time.monotonic() - self._started
 
     def set_progress(self, fraction: float, text: str) -> None:
         """Take a progress report over and tell who watches."""
         self.fraction = min(max(fraction, 0.0), 1.0)
         self.text = text
+        self._mark()
         self.progressed.emit()
+
+    def _mark(self) -> None:
+        """Remember how far it is, if it has got further."""
+        ran = self.seconds_run
+        if self.fraction == self._marks[-1][1]:
+            return
+        if len(self._marks) >= MARKS:
+            del self._marks[1::2]
+        self._marks.append((ran, self.fraction))
 
 
 @dataclass(frozen=True)
@@ -410,17 +444,15 @@ class JobRunner(QObject):
         Returns
         -------
         Job
-            The job, to be watched or cancelled.
-
-        Raises
-        ------
-        RuntimeError
-            After `shutdown`.
+            The job, to be watched or cancelled. After `shutdown` it is cancelled from the start:
+            timers and events of widgets still come between the closing of a window and its end.
         """
-        if self._closed:
-            raise RuntimeError("the job runner is shut down")
         self.cancel(key)
         job = Job(title, key, self)
+        if self._closed:
+            job.cancel()
+            job.ending = Ending.CANCELLED
+            return job
         number = next(self._numbers)
         self._running[number] = _Running(job, work, on_done, on_error, discard)
         if key is not None:
@@ -438,18 +470,20 @@ class JobRunner(QObject):
     def stop_all(self) -> None:
         """Cancel every job and wait until the workers have stopped.
 
-        Whoever takes away what jobs work on, such as an open project, calls this first.
+        Whoever takes away what jobs work on, such as an open project, calls this first. Jobs
+        that begin since others end are stopped as well.
         """
-        for job in self.jobs:
-            job.cancel()
-        self._pool.waitForDone(-1)
-        # What the workers sent before they stopped is still on its way.
-        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall)
-        for number in tuple(self._running):
-            self._finish(number, _Outcome(Ending.CANCELLED))
+        while self._running:
+            for job in self.jobs:
+                job.cancel()
+            self._pool.waitForDone(-1)
+            # What the workers sent before they stopped is still on its way.
+            QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall)
+            for number in tuple(self._running):
+                self._finish(number, _Outcome(Ending.CANCELLED))
 
     def shutdown(self) -> None:
-        """Stop every job for good; nothing runs afterwards."""
+        """Stop every job for good; nothing runs afterwards, and nobody is told of the ends."""
         self._closed = True
         self.stop_all()
         self._garbage.close()
@@ -473,6 +507,8 @@ class JobRunner(QObject):
                 running.discard(outcome.result)
             outcome = _Outcome(Ending.CANCELLED)
         job.ending = outcome.ending
+        if self._closed:
+            return  # whoever hears of an end may ask for more, and nothing runs any more
         job.result, job.error, job.bug = outcome.result, outcome.error, outcome.bug
         job.finished.emit()
         self.job_finished.emit(job)

@@ -7,55 +7,24 @@ where it is used: the module itself is there without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
-import numpy as np
 import pyarrow as pa
 
-from sfumato.project.release.brought_together import (
-    group_columns,
-    grouped_entries,
-    shown_alone_by,
-)
+from sfumato.project.release import engine
+from sfumato.project.release.engine import ClassTotals, EngineRows, EngineTable, Work
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.workers import (
-    CLASS,
-    ORDER,
-    PLACE,
-    RECORD,
-    UNIT,
-    ClassFacts,
-    KeySource,
-    check_classes,
-    check_columns,
-    class_columns,
-    class_names,
-    class_part,
-    counted_attributes,
-    counts_classes,
-    group_names,
-    hashed_columns,
-    hashed_names,
-    hashed_part,
-    marked_part,
-    plain_schema,
-    read_plan,
-    refuse_large,
-    refuse_other_groups,
-    refuse_repeated,
-    refuse_small,
-    refuse_varying,
-    released_names,
-    released_part,
-    together_part,
-    value_name,
-)
+from sfumato.project.release.workers import PLACE, ClassFacts, KeySource, plain_schema, read_plan
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+    from sfumato.formats.table_format import TablePart
 
 __all__ = [
     "ClassFacts",
@@ -77,11 +46,11 @@ _TOGETHER: Final = 1 << 20
 Batches = Iterable[pa.RecordBatch]
 
 
-def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
+def release(df: DataFrame | EngineTable, plan: Plan, key_source: KeySource) -> DataFrame:
     """Return the rows of a table as a plan's recipient is given them, in the release's own order.
 
-    That no record key stands in two rows is found out first, by a group-by over the keys' hashes,
-    and what the plan says of units and groups; all else is done when the result is asked for.
+    Categories in an order are texts, moments have no time zone. What is checked before is computed
+    at once.
 
     Parameters
     ----------
@@ -92,31 +61,17 @@ def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
     key_source
         Where each executor finds the key file that was made together with the plan.
 
-    Returns
-    -------
-    pyspark.sql.DataFrame
-        The released columns. Categories in an order are texts, moments have no time zone.
-
     Raises
     ------
-    PolicyError
-        If a record's release depends on other records, or units differ in what is drawn once.
-    TableError
-        If the table lacks a column, or record keys repeat.
+    PolicyError, DiversityError, TableError
+        As `sfumato.project.release.engine.released`.
     pyspark.errors.PythonException
         When the result is computed, if a row does not fit the plan or the keys are not there: it
         quotes Sfumato's error, which names columns and never a value.
     """
-    schema = check_columns(plan, df.columns)
-    parts = _check_rows(df, plan, key_source)
-    if counts_classes(plan):
-        refuse_small(plan, _smallest(df, plan, key_source))
-    placed = plan.rows_as_in_table
-    made = _made(df, plan, key_source, parts, placed)
-    words = [PLACE] if placed else list(ORDER)
-    if not placed or plan.groups or plan.unit:
-        made = made.orderBy(*map(_quoted, words))
-    return made.select(*map(_quoted, schema.names))
+    made = engine.released(_table_of(df), plan, key_source)
+    assert isinstance(made, SparkRows)
+    return made.frame
 
 
 def class_counts(df: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -124,234 +79,181 @@ def class_counts(df: DataFrame, columns: Sequence[str]) -> DataFrame:
 
     These are in a column ``rows``. They are counted by the engine's own group-by.
     """
-    return df.groupBy(*map(_quoted, columns)).count().withColumnRenamed("count", "rows")
+    return SparkRows(df).class_counts(columns)
 
 
 def class_facts(df: DataFrame, columns: Sequence[str], sensitive: str | None = None) -> ClassFacts:
-    """Return k, the unique records and, with a sensitive column, the l-diversity of a table.
+    """Return what classes tell of a table; see `sfumato.project.release.engine.class_facts`."""
+    return engine.class_facts(SparkRows(df), columns, sensitive)
+
+
+def view_facts(
+    df: DataFrame | EngineTable, plan: Plan, key_source: KeySource
+) -> dict[str, ClassFacts]:
+    """Return what classes would tell; see `sfumato.project.release.engine.view_facts`."""
+    return engine.view_facts(_table_of(df), plan, key_source)
+
+
+def _table_of(df: DataFrame | EngineTable) -> EngineTable:
+    return df if isinstance(df, EngineTable) else SparkRows(df)
+
+
+@dataclass(frozen=True)
+class SparkRows(EngineRows):
+    """Rows in a frame of Spark's.
 
     Parameters
     ----------
-    df
-        The table, for instance a release.
-    columns
-        The quasi-identifiers: rows that agree on them are a class. A missing value is one, too.
-    sensitive
-        The column whose values are counted in each class; a missing value is one.
-
-    Raises
-    ------
-    TableError
-        If the table has no rows.
+    frame
+        The frame.
     """
-    from pyspark.sql import functions as f
 
-    names = [*columns] if sensitive is None else [*columns, sensitive]
-    # Places in the place of the table's own names, of which one might be "rows".
-    places = [f"q{place}" for place in range(len(names))]
-    by = places[: len(columns)]
-    told = class_counts(df.select(*map(_quoted, names)).toDF(*places), places)
-    rows = f.sum("rows")
-    classes = told.groupBy(*by).agg(
-        rows.alias("rows"),
-        (f.max("rows") / rows).alias("share"),
-        f.count("rows").alias("values"),
-        (f.log(rows) - f.sum(f.col("rows") * f.log("rows")) / rows).alias("entropy"),
-    )
-    found = classes.agg(
-        f.sum("rows").alias("rows"),
-        f.count("rows").alias("classes"),
-        f.min("rows").alias("smallest"),
-        f.count_if(f.col("rows") == 1).alias("unique"),
-        f.min("values").alias("values"),
-        f.min("entropy").alias("entropy"),
-        f.max("share").alias("largest_share"),
-    )
-    return ClassFacts.of(found.collect()[0].asDict(), sensitive is not None)
+    frame: DataFrame
+
+    @property
+    def columns(self) -> list[str]:
+        """See `EngineRows.columns`."""
+        return list(self.frame.columns)
+
+    def select(self, names: Sequence[str]) -> SparkRows:
+        """See `EngineRows.select`."""
+        return SparkRows(self.frame.select(*map(_quoted, names)))
+
+    def placed(self) -> SparkRows:
+        """See `EngineRows.placed`."""
+        from pyspark.sql import functions as f
+
+        return SparkRows(self.frame.withColumn(PLACE, f.monotonically_increasing_id()))
+
+    def mapped(self, work: Work, schema: pa.Schema) -> SparkRows:
+        """See `EngineRows.mapped`."""
+        types = of_spark(schema)
+        return SparkRows(self.frame.mapInArrow(partial(_worked, work, types), types_of(types)))
+
+    def together(self, by: str, work: Work, schema: pa.Schema, rows: int) -> SparkRows:
+        """See `EngineRows.together`."""
+        types = of_spark(schema)
+        gathered = self.frame.repartition(max(-(-rows // _TOGETHER), 1), _quoted(by))
+        return SparkRows(gathered.mapInArrow(partial(_whole, work, types), types_of(types)))
+
+    def first_of_each(self, unit: str, rank: str, most: int) -> SparkRows:
+        """See `EngineRows.first_of_each`."""
+        from pyspark.sql import Window, functions
+
+        window = Window.partitionBy(_quoted(unit)).orderBy(_quoted(rank))
+        ranked = self.frame.withColumn(_RANK, functions.row_number().over(window))
+        return SparkRows(ranked.where(f"{_quoted(_RANK)} <= {most}").drop(_RANK))
+
+    def in_order(self, words: Sequence[str]) -> SparkRows:
+        """See `EngineRows.in_order`."""
+        return SparkRows(self.frame.orderBy(*map(_quoted, words)))
+
+    def class_counts(self, columns: Sequence[str]) -> DataFrame:
+        """See `EngineRows.class_counts`."""
+        counted = self.frame.groupBy(*map(_quoted, columns)).count()
+        return counted.withColumnRenamed("count", "rows")
+
+    def class_totals(self, by: Sequence[str], within: Sequence[str] = ()) -> ClassTotals:
+        """See `EngineRows.class_totals`."""
+        from pyspark.sql import functions as f
+
+        names = [*by, *within]
+        # Places in the place of the table's own names, of which one might be "rows".
+        places = [f"q{place}" for place in range(len(names))]
+        renamed = self.frame.select(*map(_quoted, names)).toDF(*places)
+        classes, told = SparkRows(renamed).class_counts(places), []
+        if within:
+            rows = f.sum("rows")
+            classes = classes.groupBy(*places[: len(by)]).agg(
+                rows.alias("rows"),
+                (f.max("rows") / rows).alias("share"),
+                f.count("rows").alias("values"),
+                (f.log(rows) - f.sum(f.col("rows") * f.log("rows")) / rows).alias("entropy"),
+            )
+            told = [
+                f.min("values").alias("values"),
+                f.count_if(f.col("values") > 1).alias("varying"),
+                f.min("entropy").alias("entropy"),
+                f.max("share").alias("largest_share"),
+            ]
+        found = classes.agg(
+            f.sum("rows").alias("rows"),
+            f.count("rows").alias("classes"),
+            f.min("rows").alias("smallest"),
+            f.max("rows").alias("largest"),
+            f.count_if(f.col("rows") == 1).alias("unique"),
+            *told,
+        )
+        totals: ClassTotals = found.collect()[0].asDict()
+        return totals
+
+    def gathered(self) -> pa.Table:
+        """See `EngineRows.gathered`."""
+        return self.frame.toArrow()
+
+    @contextmanager
+    def kept(self) -> Iterator[Self]:
+        """See `EngineRows.kept`."""
+        self.frame.persist()
+        try:
+            yield self
+        finally:
+            self.frame.unpersist()
 
 
-def view_facts(df: DataFrame, plan: Plan, key_source: KeySource) -> dict[str, ClassFacts]:
-    """Return what the classes tell that a plan's recipient would see, before anything is released.
+@dataclass(frozen=True)
+class SparkParts(EngineTable):
+    """A table in parts, which executors read by Sfumato's own means.
 
-    Rows are in one class that agree on what is shown of the quasi-identifiers, among those that
-    leave. In each, the true values are counted.
+    No columns are read but those that are asked for.
 
     Parameters
     ----------
-    df, plan, key_source
-        See `release`.
-
-    Returns
-    -------
-    dict
-        By each sensitive attribute with a list of values or bins; under "" where there is none.
-
-    Raises
-    ------
-    PolicyError, TableError, KeyFileError
-        As `release`; the table may also show no quasi-identifiers, or have no rows.
+    session
+        Spark.
+    parts
+        The parts, in the table's order.
+    types
+        What each column is read as.
     """
-    check_classes(plan, df.columns)
-    names = counted_attributes(plan)
-    made = _classes(df, plan, key_source, with_values=True).persist()
-    try:
-        if not names:
-            return {"": class_facts(made, CLASS)}
-        return {name: class_facts(made, CLASS, value_name(name)) for name in names}
-    finally:
-        made.unpersist()
+
+    session: SparkSession
+    parts: Sequence[TablePart]
+    types: Mapping[str, pa.DataType]
+
+    @property
+    def columns(self) -> list[str]:
+        """See `EngineTable.columns`."""
+        return list(self.types)
+
+    def select(self, names: Sequence[str]) -> SparkRows:
+        """See `EngineTable.select`."""
+        schema = of_spark(pa.schema((name, self.types[name]) for name in names))
+        numbers = len(self.parts)
+        # A partition for each part, in their order.
+        places = self.session.range(0, numbers, 1, numbers)
+        read = partial(_read, self.parts, schema)
+        return SparkRows(places.mapInArrow(read, types_of(schema)))
 
 
-def _made(
-    df: DataFrame,
-    plan: Plan,
-    source: KeySource,
-    parts: int,
-    placed: bool,
-) -> DataFrame:
-    """Return the released rows as they come, with what they are ordered by.
-
-    Rows of a unit are brought together, and those of a group in so many `parts`. `placed` ones say
-    where they stood in the table.
-    """
-    from pyspark.sql import functions as f
-
-    alone, text, words = shown_alone_by(plan), plan.to_json(), released_names(plan)
-    schema = of_spark(alone.output_schema())
-    read = df.select(*map(_quoted, plan.schema))
-    if placed:
-        read = read.withColumn(PLACE, f.monotonically_increasing_id())
-        words = [*words, PLACE]
-    work = partial(_released, text, source, schema)
-    made = read.mapInArrow(work, types_of(schema, words))
-    if plan.unit is not None:
-        made = _leaving(made, plan.unit.most_rows)
-    whole = of_spark(plan.output_schema())
-    for place, entry in enumerate(grouped_entries(plan)):
-        names = group_names(place)
-        words = [name for name in words if name not in names]
-        for name in entry.attributes:
-            schema = schema.append(whole.field(name))
-        work = partial(_together, text, source, place, [*schema.names, *words], schema)
-        together = made.repartition(parts, _quoted(names[0]))
-        made = together.mapInArrow(work, types_of(schema, words))
-    return made
-
-
-def _leaving(made: DataFrame, most: int) -> DataFrame:
-    """Return so many rows of each unit."""
-    from pyspark.sql import Window, functions
-
-    unit, rank = map(_quoted, UNIT)
-    place = functions.row_number().over(Window.partitionBy(unit).orderBy(rank))
-    return made.withColumn(_RANK, place).where(f"{_quoted(_RANK)} <= {most}").drop(_RANK)
-
-
-def _classes(df: DataFrame, plan: Plan, source: KeySource, with_values: bool = False) -> DataFrame:
-    """Return the words of `class_part`, of rows that leave."""
-    read = df.select(*map(_quoted, class_columns(plan, with_values)))
-    work = partial(_class_words, plan.to_json(), source, with_values)
-    made = read.mapInArrow(work, types_of(pa.schema([]), class_names(plan, with_values)))
-    return made if plan.unit is None else _leaving(made, plan.unit.most_rows)
-
-
-def _class_words(
-    plan_text: str, source: KeySource, with_values: bool, batches: Batches
+def _read(
+    parts: Sequence[TablePart], schema: pa.Schema, batches: Batches
 ) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for place in batch.column(0).to_pylist():
+            for rows in parts[place].read(schema.names):
+                yield rows.cast(schema)
+
+
+def _worked(work: Work, types: pa.Schema, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in _joined(batches):
-        yield class_part(batch, plan_text, source, with_values)
+        yield work(batch).cast(types)
 
 
-def _smallest(df: DataFrame, plan: Plan, source: KeySource) -> int:
-    """Return how many rows the smallest class of a view has, or units."""
-    classes = _classes(df, plan, source)
-    if plan.unit is not None:
-        classes = classes.select(*map(_quoted, [*CLASS, UNIT[0]])).distinct()
-    found: int = class_counts(classes, CLASS).agg({"rows": "min"}).collect()[0][0]
-    return found
-
-
-def _check_rows(df: DataFrame, plan: Plan, source: KeySource) -> int:
-    """Refuse repeated record keys, units that differ in what they share, and other groups.
-
-    Return in how many parts groups are brought together.
-    """
-    from pyspark.sql import functions as f
-
-    text, entries = plan.to_json(), grouped_entries(plan)
-    read = df.select(*map(_quoted, hashed_columns(plan)))
-    types = types_of(pa.schema([]), hashed_names(plan))
-    hashes = read.mapInArrow(partial(_hashes, text, source), types)
-    refuse_repeated(plan.record_key, class_counts(hashes, ORDER).where("rows > 1").count())
-    if plan.once_drawn:
-        values = class_counts(hashes, UNIT)
-        refuse_varying(plan, class_counts(values, UNIT[:1]).where("rows > 1").count())
-    if not entries:
-        return 1
-    names = [str(place) for place in range(2 * len(entries))]
-    read = df.select(*map(_quoted, group_columns(plan)))
-    marks = read.mapInArrow(partial(_marks, text, source), types_of(pa.schema([]), names))
-    # A sum of words may be longer than one.
-    totals = marks.agg(*(f.sum(f.col(_quoted(name)).cast("decimal(20,0)")) for name in names))
-    words = [int(total or 0) for total in totals.collect()[0]]
-    refuse_other_groups(plan, list(zip(words[::2], words[1::2], strict=True)))
-    rows = 0
-    for place, entry in enumerate(entries):
-        groups = class_counts(hashes, group_names(place)[:2])
-        largest, rows = groups.agg(f.max("rows"), f.sum("rows")).collect()[0]
-        refuse_large(entry.key, largest)
-    return -(-rows // _TOGETHER)
-
-
-def _released(
-    plan_text: str, source: KeySource, schema: pa.Schema, batches: Batches
-) -> Iterator[pa.RecordBatch]:
-    for batch in _joined(batches):
-        released = released_part(batch, plan_text, source)
-        if PLACE in batch.schema.names:
-            released = released.append_column(PLACE, batch[PLACE])
-        yield _as_stated(released, schema)
-
-
-def _together(
-    plan_text: str,
-    source: KeySource,
-    place: int,
-    names: Sequence[str],
-    schema: pa.Schema,
-    batches: Batches,
-) -> Iterator[pa.RecordBatch]:
-    held = list(batches)
-    if not held:
-        return
-    rows = pa.concat_batches(held)
-    words = rows.select([*group_names(place), RECORD])
-    shown = together_part(words, plan_text, source, place)
-    for name in shown.schema.names:
-        rows = rows.append_column(name, shown[name])
-    whole = _as_stated(rows.select(names), schema)
-    yield from (whole.slice(start, _ROWS) for start in range(0, len(whole), _ROWS))
-
-
-def _as_stated(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows whose columns of a schema have its types."""
-    columns = [
-        column.cast(schema.field(name).type) if name in schema.names else column
-        for name, column in zip(rows.schema.names, rows.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, rows.schema.names)
-
-
-def _hashes(plan_text: str, source: KeySource, batches: Batches) -> Iterator[pa.RecordBatch]:
-    for batch in _joined(batches):
-        yield hashed_part(batch, plan_text, source)
-
-
-def _marks(plan_text: str, source: KeySource, batches: Batches) -> Iterator[pa.RecordBatch]:
-    for batch in _joined(batches):
-        words = np.array(marked_part(batch, plan_text, source), dtype=np.uint64).ravel()
-        columns = [pa.array([word]) for word in words.view(np.int64).tolist()]
-        yield pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
+def _whole(work: Work, types: pa.Schema, batches: Batches) -> Iterator[pa.RecordBatch]:
+    if held := list(batches):
+        whole = work(pa.concat_batches(held)).cast(types)
+        yield from (whole.slice(start, _ROWS) for start in range(0, len(whole), _ROWS))
 
 
 def _joined(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -370,18 +272,17 @@ def of_spark(schema: pa.Schema) -> pa.Schema:
     """Return a schema with the types that Spark has in the place of those that it lacks."""
     types = {pa.uint64(): pa.decimal128(20, 0)}
     types |= {pa.timestamp(unit): pa.timestamp("us") for unit in ("s", "ms", "ns")}
-    plain = plain_schema(schema)
-    return pa.schema((field.name, types.get(field.type, field.type)) for field in plain)
+    return pa.schema(
+        [field.with_type(types.get(field.type, field.type)) for field in plain_schema(schema)]
+    )
 
 
-def types_of(schema: pa.Schema, words: Sequence[str] = ()) -> StructType:
-    """Return the types of released columns, with words of rows behind them."""
+def types_of(schema: pa.Schema) -> StructType:
+    """Return Spark's types of columns."""
     from pyspark.sql.pandas.types import from_arrow_schema
-    from pyspark.sql.types import LongType, StructField, StructType
 
-    shown = from_arrow_schema(schema, prefer_timestamp_ntz=True)
-    numbers = [StructField(name, LongType(), nullable=False) for name in words]
-    return StructType([*shown.fields, *numbers])
+    found: StructType = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    return found
 
 
 def _quoted(name: str) -> str:

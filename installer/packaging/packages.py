@@ -27,8 +27,9 @@ whom they trust to different degrees. They mark what is sensitive and what ident
 much each recipient may learn, see what a release or several pooled would reveal, and export the
 files with a guide to estimating from them. It connects to no network."""
 COPYRIGHT: Final = """\
-Copyright {year} The makers of Sfumato. What others made and is used in it (its font and its
-icons) is named in NOTICE.md.gz.
+Copyright {year} The makers of Sfumato. Licensed under the Apache License, version 2.0, whose text
+is on Debian in /usr/share/common-licenses/Apache-2.0. What others made and is used in it (its font
+and its icons) is named in NOTICE.md.gz.
 
 This package carries, each under its own licence, whose text is in the folder of its name in
 /usr/share/doc/sfumato/licences:
@@ -167,7 +168,7 @@ class Share:
 
     def _desktop(self) -> None:
         files = self.source / "installer" / "packaging" / "desktop"
-        icons = self.source / "app" / "sfumato" / "resources" / "icons"
+        icons = self.source / "resources" / "icons"
         self._put("applications/sfumato.desktop", (files / "sfumato.desktop").read_bytes())
         self._put("mime/packages/sfumato.xml", (files / "sfumato-mime.xml").read_bytes())
         told = (files / "sfumato.metainfo.xml").read_text(encoding="utf-8")
@@ -218,7 +219,7 @@ def configuration(
         "priority": "optional",
         "maintainer": MAKERS,
         "vendor": "The makers of Sfumato",
-        "license": "LicenseRef-proprietary",
+        "license": "Apache-2.0",
         "description": f"{SUMMARY}\n{textwrap.fill(DESCRIPTION, 78)}",
         "depends": libraries.for_debian() if debian else libraries.for_rpm(),
         "recommends": ["xdg-utils"],

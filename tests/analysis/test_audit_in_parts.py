@@ -8,20 +8,18 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sfumato.analysis import attacker, record_path, tracing_price
+from sfumato.analysis import all_rows, attacker, recipient_traceability, record_path
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.audit_answers import Asked, answers, subjects_of
+from sfumato.analysis.audit_answers import answers, subjects_of
+from sfumato.analysis.audit_inputs import inputs_of
 from sfumato.analysis.coalitions import weigh_held
-from sfumato.analysis.holdings import Basis, holdings_of
+from sfumato.analysis.count_answers import answer_pool, open_desk
+from sfumato.analysis.holdings import ReleaseBasis, holdings_of
+from sfumato.analysis.noisy_counts import NoisyQuestion, answer_noisy
 from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
-from sfumato.analysis.readiness import looked_at
 from sfumato.analysis.small_groups import (
-    NoisyQuestion,
     answer_curves,
-    answer_noisy,
-    answer_pool,
     answer_risk,
-    open_desk,
     promised_limits,
     with_released,
     with_remedies,
@@ -128,6 +126,7 @@ def of_groups(rows):
     return found
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.few(1)
 @case
@@ -158,6 +157,7 @@ def of_queries(rows):
     return found
 
 
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.few(1)
 @case
@@ -185,6 +185,7 @@ def of_records(rows):
     return found
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @case
 @few
@@ -202,7 +203,7 @@ def test_a_record_s_path_is_that_of_the_whole_table(ward, monkeypatch, case, siz
 def of_files(rows):
     attributes, found = rows.attributes(Silent()), []
     for entry in rows.document.policy:
-        held = holdings_of(rows.document, entry, attributes, (), Basis.PLANNED)
+        held = holdings_of(rows.document, entry, attributes, (), ReleaseBasis.PLANNED)
         report = weigh_held(rows, held, Silent())
         if report.risk is None:
             found.append(str(report.reason))
@@ -216,6 +217,7 @@ def of_files(rows):
     return found
 
 
+@pytest.mark.turns(3)
 @pytest.mark.few(1)
 @case
 @few
@@ -231,6 +233,7 @@ def test_files_are_weighed_as_those_of_the_whole_table(ward, monkeypatch, case, 
         assert sum(not isinstance(each, str) for each in whole) >= 2
 
 
+@pytest.mark.turns(2)
 @pytest.mark.few(1)
 @case
 @few
@@ -240,21 +243,23 @@ def test_tracing_costs_what_it_does_in_the_whole_table(ward, monkeypatch, case, 
     with ward(frame(), change) as project:
         document = with_spacing(project.document, 0.01)
         whole, parts = (
-            tracing_price.tracing_price(rows, Silent()) for rows in both(project, document)
+            recipient_traceability.recipient_traceability(rows, Silent())
+            for rows in both(project, document)
         )
         assert parts.sentence == whole.sentence
         assert parts.figures.rows_needed.tolist() == whole.figures.rows_needed.tolist()
         assert parts.figures.differing.tolist() == whole.figures.differing.tolist()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.few(1)
 @size
 @pytest.mark.parametrize("alike", [False, True])
 def test_of_many_rows_some_are_compared_wherever_the_table_is_cut(ward, monkeypatch, size, alike):
     cut(monkeypatch, size)
-    monkeypatch.setattr(tracing_price, "_CELLS_AT_ONCE", 400)
-    monkeypatch.setattr(tracing_price, "_FEWEST", 20)
+    monkeypatch.setattr(recipient_traceability, "_CELLS_AT_ONCE", 400)
+    monkeypatch.setattr(recipient_traceability, "_FEWEST", 20)
     with ward(frame_of(), two_recipients()) as project:
         document = with_spacing(project.document, 0.01)
         if alike:
@@ -264,7 +269,8 @@ def test_of_many_rows_some_are_compared_wherever_the_table_is_cut(ward, monkeypa
             ]
             document = replace(document, columns=tuple(hidden))
         whole, parts = (
-            tracing_price.tracing_price(rows, Silent()) for rows in both(project, document)
+            recipient_traceability.recipient_traceability(rows, Silent())
+            for rows in both(project, document)
         )
     assert (parts.compared, parts.sentence) == (whole.compared, whole.sentence)
     assert 20 < whole.compared < 300
@@ -275,7 +281,7 @@ def of_repeated(project, table, asked=()):
     units = repeated_units(table, Silent(), asked)
     rows = rows_of(project.document, table, project.keys)
     pooled = pooled_rows(
-        rows.document, rows.attributes(Silent()), units, (), Basis.PLANNED, Silent()
+        rows.document, rows.attributes(Silent()), units, (), ReleaseBasis.PLANNED, Silent()
     )
     return units, pooled
 
@@ -285,6 +291,7 @@ def of_houses(document):
     return replace(document, columns=(*document.columns, house))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @size
 def test_rows_that_belong_together_are_found_in_parts(ward, monkeypatch, size):
@@ -347,7 +354,7 @@ def test_records_released_by_groups_are_looked_at_in_parts(opened, monkeypatch, 
             whole, parts = map(about, rows)
             assert parts == whole
         whole, parts = (
-            tracing_price.tracing_price(
+            recipient_traceability.recipient_traceability(
                 rows_of(with_spacing(project.document, 0.01), each, project.keys), Silent()
             )
             for each in (table, long)
@@ -405,7 +412,9 @@ def test_attributes_protected_together_are_weighed_in_parts(ward, monkeypatch, s
         assert [each if isinstance(each, str) else each.expected for each in parts] == whole
         rows = next(both(project))
         entry = rows.document.policy[0]
-        held = holdings_of(rows.document, entry, rows.attributes(Silent()), (), Basis.PLANNED)
+        held = holdings_of(
+            rows.document, entry, rows.attributes(Silent()), (), ReleaseBasis.PLANNED
+        )
         report = weigh_held(rows, held, Silent())
         assert report.risk is not None
 
@@ -429,7 +438,9 @@ def test_what_is_fitted_to_earlier_releases_is_looked_at_in_parts(
 
 def of_costs(rows):
     rows.document = with_spacing(rows.document, 0.01)
-    return tracing_price.tracing_price(rows, Silent()).figures.rows_needed.tolist()
+    return recipient_traceability.recipient_traceability(
+        rows, Silent()
+    ).figures.rows_needed.tolist()
 
 
 # ----- what is answered at first sight, and what is refused
@@ -442,12 +453,9 @@ def test_the_audit_s_questions_are_answered_in_parts(ward, case):
     with ward(frame(), change) as project:
         found = []
         for table in (whole_of(project), long_of(project)):
-            document, columns, attributes = looked_at(
-                project.document, table, project.keys, Silent()
-            )
-            rows = rows_of(document, table, project.keys)
-            asked = Asked(document, columns, attributes, (), subjects_of(rows, attributes))
-            found.append([each.plain() for each in answers(asked, Silent())])
+            rows = rows_of(project.document, table, project.keys)
+            asked = inputs_of(rows, table, (), rows.attributes(Silent()))
+            found.append([each.plain(name) for name, each in answers(asked, Silent()).items()])
         assert found[1] == found[0]
         assert len(found[0]) == 4
 
@@ -475,7 +483,7 @@ def test_too_many_different_rows_are_refused_by_name(opened, monkeypatch):
         [ward_subject, illness] = subjects(rows)
         with pytest.raises(TableError, match="What is released of illness has more than 20"):
             open_desk(illness, Silent())
-        rows.most_alike = 30
+        monkeypatch.setattr(all_rows, "MOST_COMBINATIONS", 30)
         with pytest.raises(TableError, match="sex, age, wage and ward take more than 30 different"):
             ward_subject.known(Silent())
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.analysis import all_rows, find_person, person_rows
+from sfumato.analysis import find_person, person_rows
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.holdings import Basis
-from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief, meaning_sentences
+from sfumato.analysis.holdings import ReleaseBasis
+from sfumato.analysis.person_found import Knowledge, NumberBelief, PersonBelief, meaning_sentences
 from sfumato.analysis.person_rows import fact_of
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import Cancelled, PolicyError, TableError
@@ -64,9 +64,9 @@ def knowledge(project, facts, *holders):
     return Knowledge(tuple(read), holders)
 
 
-def find(project, table, known, basis=Basis.PLANNED, context=None):
+def find(project, table, known, basis=ReleaseBasis.PLANNED, context=None):
     document = project.document
-    if basis is Basis.RELEASED:
+    if basis is ReleaseBasis.RELEASED:
         document = released_last(document, project.releases)
     folders = (project.path.parent,)
     rows = rows_of(document, table, project.keys, folders, project.document)
@@ -74,7 +74,7 @@ def find(project, table, known, basis=Basis.PLANNED, context=None):
     return find_person.find_person(rows, *asked)
 
 
-def both(project, known, basis=Basis.PLANNED):
+def both(project, known, basis=ReleaseBasis.PLANNED):
     return [find(project, each, known, basis) for each in (whole_of(project), long_of(project))]
 
 
@@ -90,13 +90,14 @@ def check_same(wanted, found):
             other.reason,
             other.sentence,
         )
-        if isinstance(own, Belief):
+        if isinstance(own, PersonBelief):
             assert np.array_equal(own.before, other.before)
             assert np.array_equal(own.after, other.after)
         else:
             assert (own.before, own.after) == (other.before, other.after)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("facts", FACTS)
@@ -136,7 +137,7 @@ def test_a_release_is_weighed_by_the_policy_it_was_made_by(ward, tmp_path, units
         wider = replace(project.document.column("illness"), domain=None)
         project.save_document(project.document.with_column(dropped).with_column(wider))
         known = knowledge(project, {"age": "40"}, "Clinic A")
-        check_same(*both(project, known, Basis.RELEASED))
+        check_same(*both(project, known, ReleaseBasis.RELEASED))
 
 
 def test_nobody_fits_and_values_that_do_not_occur_are_told_as_in_memory(ward):
@@ -183,8 +184,7 @@ def test_numbers_that_are_known_from_some_rows_are_said(ward, monkeypatch):
         with pytest.raises(PolicyError, match="Nobody's files"):
             find(project, long_of(project), replace(known, holders=()))
         assert find(project, long_of(project), known).sampled is None
-        for where in (long_table, all_rows):
-            monkeypatch.setattr(where, "SAMPLE", 100)
+        monkeypatch.setattr(long_table, "SAMPLE", 100)
         found = find(project, long_of(project), known)
         assert any(isinstance(each, NumberBelief) for each in found.beliefs)
         assert "from 100 of its 300 rows" in meaning_sentences(found)[-1]

@@ -12,7 +12,7 @@ import pytest
 
 from sfumato.analysis.number_estimates import Figure
 from sfumato.analysis.previewed_numbers import compute_numbers
-from sfumato.analysis.previewed_values import Question, compute_preview
+from sfumato.analysis.previewed_values import PreviewQuestion, compute_preview
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table, encode_column
@@ -47,7 +47,7 @@ def asked(project, table, key, recipient="Public"):
     encoded = material_of(document, table).encoded
     (entry,) = [each for each in document.policy if each.key == key]
     columns = {name: encoded[name] for name in entry.attributes}
-    return Question(document, table, project.keys, entry, columns, recipient)
+    return PreviewQuestion(document, table, project.keys, entry, columns, recipient)
 
 
 def test_numbers_are_previewed_on_the_rows_that_leave_with_errors_by_cluster(tmp_path):

@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.findings import Deed, Severity
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import RemedyKind
 from sfumato.analysis.readiness import accepting, examine, mended, require_ready
 from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.analysis.small_groups import promised_limits
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.group_risk import RiskLimits
 from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -145,7 +148,7 @@ def test_a_reason_for_what_columns_tell_stands_for_these_figures_only():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("deed", [Deed.PROTECT, Deed.COARSEN, Deed.DROP])
+@pytest.mark.parametrize("deed", [RemedyKind.PROTECT, RemedyKind.COARSEN, RemedyKind.DROP])
 def test_each_remedy_keeps_columns_from_telling_an_attribute(deed):
     document, table = accounts(), books()
     [one] = of_check(found_in(document, table), "Open columns")
@@ -157,7 +160,7 @@ def test_each_remedy_keeps_columns_from_telling_an_attribute(deed):
     assert after != document
     still = [o for o in of_check(found_in(after, table), "Open columns") if o.columns]
     assert not any(one.severity is Severity.GRAVE for one in still)
-    if deed is Deed.PROTECT:
+    if deed is RemedyKind.PROTECT:
         assert [set(entry.attributes) for entry in after.policy] == [{"revenue", "costs", "result"}]
 
 
@@ -228,3 +231,13 @@ def drawn_and_pooled(table, keep, times=20):
 def test_pooling_that_hardly_helps_is_not_grave():
     found = found_in(a_document(level=0.1), visits(sizes=2))
     assert not any(one.severity is Severity.GRAVE for one in of_check(found, "Pooled rows"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "delta", "asked"), [("simplified", 0.8, 0.5), ("exact", 0.1, 0.1)]
+)
+def test_groups_are_asked_about_by_the_exact_test_whatever_test_was_promised(rule, delta, asked):
+    """By a published bound, groups pass whose shares are known almost for certain."""
+    settings = {"epsilon": 0.2, "delta": delta, "rule": rule, "sampling": "published"}
+    promised = promised_limits(PolicyEntry(("illness",), "reconstruction", settings))
+    assert promised == RiskLimits(0.2, asked)

@@ -9,11 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.findings import Deed, Severity
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import RemedyKind
+from sfumato.analysis.open_figures import OpenFigure
 from sfumato.analysis.readiness import accepting, examine, mended, plain, require_ready
 from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
 from sfumato.analysis.views import (
     find_views,
+    released_rows,
+    uncoarsened_views,
+    views_in,
     with_level,
     with_levels,
     with_proposed_hierarchies,
@@ -116,9 +121,9 @@ def test_every_remedy_reaches_what_it_says():
     document = a_document()
     one = finding(found_in(document), "Unique records")
     *single, together = one.remedies
-    assert {remedy.deed for remedy in single} == {Deed.DROP, Deed.BAND}
+    assert {remedy.deed for remedy in single} == {RemedyKind.DROP, RemedyKind.BAND}
     assert all(a.after <= b.after for a, b in pairwise(single[1:]))
-    assert together.deed is Deed.TOGETHER
+    assert together.deed is RemedyKind.TOGETHER
     assert 2 <= len(together.columns) <= 3
     assert together.after < min(remedy.after for remedy in single)
     for remedy in one.remedies:
@@ -138,7 +143,7 @@ def test_an_estimate_holds_the_figure_within_its_error():
     for remedy in one.remedies:
         assert remedy.error > 0
         assert "≈" in remedy.words
-    drop = next(r for r in one.remedies if r.deed is Deed.DROP)
+    drop = next(r for r in one.remedies if r.deed is RemedyKind.DROP)
     left = [n for n in ("household", "age", "sex", "region") if n != drop.column]
     assert abs(drop.after - unique_in(table.frame[left])) <= 2 * drop.error
 
@@ -277,7 +282,7 @@ def rare_regions():
 def test_a_level_is_raised_that_leaves_fewest_unique_and_it_reaches_what_it_says():
     document, table = with_views(), rare_regions()
     one = finding(found_in(document, table), "Unique records")
-    remedy = next(each for each in one.remedies if each.deed is Deed.RAISE)
+    remedy = next(each for each in one.remedies if each.deed is RemedyKind.RAISE)
     assert (remedy.recipient, remedy.column, remedy.level) == ("Public", "region", 1)
     banded = table.frame.assign(age=table.frame["age"] >= 30)
     assert remedy.before == unique_in(banded[["age", "sex", "region"]]) == 5
@@ -291,7 +296,7 @@ def test_a_level_is_raised_that_leaves_fewest_unique_and_it_reaches_what_it_says
 def test_who_is_trusted_less_follows_where_a_level_is_raised():
     document, table = with_views(), rare_regions()
     one = finding(found_in(document, table), "Unique records", "Institute")
-    remedy = next(each for each in one.remedies if each.deed is Deed.RAISE)
+    remedy = next(each for each in one.remedies if each.deed is RemedyKind.RAISE)
     assert "to Institute and Public" in remedy.words
     views = {each.name: each.view for each in mended(document, remedy).recipients}
     assert views["Institute"].levels["region"] == views["Public"].levels["region"] == 1
@@ -365,11 +370,35 @@ def test_views_are_counted_after_any_edit_as_they_are_afresh_and_by_pandas(unit)
                 if one.check == "Unique records" and one.severity is Severity.GRAVE:
                     assert one.facts[-1] == alone_by_pandas(document, recipient)
                 for remedy in one.remedies:
-                    if remedy.deed in (Deed.RAISE, Deed.TOGETHER) and remedy.after is not None:
+                    if (
+                        remedy.deed in (RemedyKind.RAISE, RemedyKind.TOGETHER)
+                        and remedy.after is not None
+                    ):
                         raised += 1
                         after = mended(document, remedy)
                         assert remedy.after == alone_by_pandas(after, recipient)
     assert raised >= 6
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_levels_are_chosen_by_the_same_unique_records_that_the_check_counts(unit):
+    weights = np.random.default_rng(3).uniform(50, 80, 600).round(1)
+    table = Table(a_table(600).frame.assign(weight=weights))
+    document, level = three_views(table, unit), {"illness": {"retention_probability": 0.4}}
+    columns = (*document.columns, ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC))
+    recipients = (*document.recipients, Recipient("Nearest", level))
+    document = replace(document, columns=columns, recipients=recipients)
+    keys = KeyRing(bytes(32))
+    left = released_rows(document, table, keys, Silent())
+    seen = (*views_in(document, left, Silent()), *uncoarsened_views(document, left, Silent()))
+    known = LeavingColumns(table, keys).of(document)
+    found = examine(document, known, attributes_of(document, table), (), Silent())
+    assert [each.recipient for each in seen] == ["A", "B", "C", "Nearest"]
+    for each in seen:
+        told = finding(found, "Unique records", each.recipient)
+        assert told.severity is Severity.GRAVE
+        assert each.unique == told.facts[-1]
+        assert each.recipient == "Nearest" or each.view.unique == 0, "the weights single out"
 
 
 @pytest.mark.parametrize("unit", [False, True])
@@ -380,7 +409,7 @@ def test_columns_dropped_and_levels_raised_together_reach_what_they_say(unit):
     columns = LeavingColumns(table, KeyRing(bytes(32))).of(document)
     found = examine(document, columns, attributes_of(document, table), (), Silent())
     *single, together = finding(found, "Unique records", "A").remedies
-    assert {part.deed for part in together.parts} == {Deed.DROP, Deed.RAISE}
+    assert {part.deed for part in together.parts} == {RemedyKind.DROP, RemedyKind.RAISE}
     assert together.after == alone_by_pandas(mended(document, together), "A", table)
     assert together.after < min(one.after for one in single)
     assert together.words.startswith("Drop ")
@@ -407,7 +436,7 @@ def test_sampling_weights_are_rounded_to_a_tenth_of_the_least_at_most(least, ste
     weighs = ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC)
     document = replace(SOUND, columns=(*SOUND.columns, weighs))
     unique = finding(found_in(document, table), "Unique records")
-    [remedy] = [one for one in unique.remedies if one.deed is Deed.ROUND]
+    [remedy] = [one for one in unique.remedies if one.deed is RemedyKind.ROUND]
     assert f"Round weight to multiples of {step:g}: " in remedy.words
     offered = plain(found_in(document, table))[1]["findings"][0]["remedies"]
     assert [one["step"] for one in offered if one["deed"] == "round"] == [step]
@@ -419,7 +448,7 @@ def test_sampling_weights_are_rounded_to_a_tenth_of_the_least_at_most(least, ste
     shown = TABLE.frame[["sex", "region"]].assign(weight=rounded.round(9))
     assert remedy.after == int((shown.value_counts() == 1).sum())
     told = [one for each in found_in(mend, table) for one in each.findings]
-    assert not any(remedy.deed is Deed.ROUND for one in told for remedy in one.remedies)
+    assert not any(remedy.deed is RemedyKind.ROUND for one in told for remedy in one.remedies)
 
 
 def test_no_remedy_takes_sampling_weights_apart():
@@ -435,4 +464,36 @@ def test_no_remedy_takes_sampling_weights_apart():
         mend = found_in(mended(document, remedy), table)[0]
         assert mend.recipient == "Institute"
         parts = remedy.parts or (remedy,)
-        assert not any(one.deed is Deed.BAND and one.column == "weight" for one in parts)
+        assert not any(one.deed is RemedyKind.BAND and one.column == "weight" for one in parts)
+
+
+def test_one_remedy_that_leaves_nobody_unique_stands_in_place_of_several_that_do_not():
+    draw = np.random.default_rng(4)
+    names = [f"q{at}" for at in range(14)]
+    frame = pd.DataFrame({name: draw.integers(0, 4, 600) for name in names})
+    frame["illness"] = draw.choice(["cold", "flu"], 600)
+    table = Table(frame)
+    columns = [ColumnSpec(name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL) for name in names]
+    document = a_document()
+    spec = ColumnSpec("illness", Role.SENSITIVE, domain=Domain(("cold", "flu")))
+    document = replace(document, columns=(*columns, spec))
+    [remedy, *others] = finding(found_in(document, table), "Unique records").remedies
+    assert RemedyKind.DROP not in {one.deed for one in others}
+    assert (remedy.deed, remedy.after, remedy.before) == (RemedyKind.DROP, 0, 600)
+    kept = [name for name in names if name not in remedy.columns]
+    assert len(kept) >= 2
+    assert unique_in(frame[kept]) == 0
+    assert all(unique_in(frame[[*kept, name]]) for name in remedy.columns)
+    again = found_in(mended(document, remedy), table)
+    assert "Unique records" not in {o.check for e in again for o in e.findings if o.remedies}
+    document = replace(document, importance=(remedy.columns[0],))
+    remedy = finding(found_in(document, table), "Unique records").remedies[0]
+    assert document.importance[0] not in remedy.columns
+
+
+@pytest.mark.parametrize(("released", "both"), [(0.2, 0.57), (0.57, 0.6), (0.7, 0.77)])
+def test_who_is_given_more_is_not_told_of_a_lesser_danger_by_the_same_columns(released, both):
+    figures = 0.09, 0.57, 0.57, released, both
+    told = OpenFigure("illness", "Partner", False, *figures, ("ward",), "", 10_000, 10_000)
+    assert told.empties
+    assert told.exposure == both

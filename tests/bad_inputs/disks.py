@@ -116,7 +116,7 @@ CASES = (
         "a folder for projects that is read-only",
         CannotWrite,
         "may not write to the folder",
-        refused_call("sfumato.project.project_file.new_private", errno.EROFS, _new_project),
+        refused_call("sfumato.formats.files.new_private", errno.EROFS, _new_project),
     ),
     BadInput(
         "a folder for releases that is read-only",

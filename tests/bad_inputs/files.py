@@ -194,6 +194,27 @@ CASES = (
         "book.xlsx",
         reading("book.xlsx", _zip_of_a_text()),
     ),
+    BadInput(
+        "an old workbook that is none",
+        errors.DamagedFile,
+        "book.xls",
+        reading("book.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)),
+    ),
+    BadInput(
+        "an encrypted workbook",
+        errors.UnknownFormat,
+        "book.xlsx",
+        reading(
+            "book.xlsx",
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"),
+        ),
+    ),
+    BadInput(
+        "a zip file that is called a spreadsheet",
+        errors.DamagedFile,
+        "book.ods",
+        reading("book.ods", _zip_of_a_text()),
+    ),
     BadInput("an SPSS file cut short", errors.DamagedFile, "cut.sav", cut_short("sav")),
     BadInput("a Stata file cut short", errors.DamagedFile, "cut.dta", cut_short("dta")),
     BadInput(
@@ -201,6 +222,24 @@ CASES = (
         errors.DamagedFile,
         "none.sas7bdat",
         reading("none.sas7bdat", bytes(12) + b"\xc2\xea\x81\x60" + bytes(4000)),
+    ),
+    BadInput(
+        "an SPSS portable file that ends after its head",
+        errors.DamagedFile,
+        "cut.por",
+        reading("cut.por", b"0" * 456 + b"SPSSPORTA8/202611276/150"),
+    ),
+    BadInput(
+        "a SAS transport file that ends after its head",
+        errors.DamagedFile,
+        "cut.xpt",
+        reading("cut.xpt", b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!" + b"0" * 32),
+    ),
+    BadInput(
+        "a transport file of PROC CPORT",
+        errors.UnknownFormat,
+        "PROC CPORT",
+        reading("cport.xpt", b"**COMPRESSED** **COMPRESSED** " + bytes(400)),
     ),
     BadInput(
         "bytes in no known format",

@@ -16,7 +16,7 @@ import pytest
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import DiskFull
-from sfumato.project.document.model import Source
+from sfumato.project.document.model import TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import CHEAP, DIAGNOSES, PASSPHRASE, Workshop
@@ -68,7 +68,7 @@ def workshop(tmp_path: Path) -> Workshop:
     folder.mkdir()
     made = Workshop(folder)
     made.build()
-    made.change_document(source=Source(str(made.table_path), "0" * 64, ROWS))
+    made.change_document(source=TableSource(str(made.table_path), "0" * 64, ROWS))
     return made
 
 

@@ -14,7 +14,7 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.store.secret import ScryptCost
@@ -72,7 +72,7 @@ class Workshop:
         digest = hashlib.sha256(self.table_path.read_bytes()).hexdigest()
         return Document(
             title="Small clinic",
-            source=Source(str(self.table_path), digest, 40),
+            source=TableSource(str(self.table_path), digest, 40),
             columns=(
                 ColumnSpec("number", Role.IDENTIFYING, Kind.TEXT),
                 ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC),

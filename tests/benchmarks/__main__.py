@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [NAME …] [--json] [--quick] [--rounds N]``.
+"""``python -m tests.benchmarks [NAME …] [--json] [--quick] [--keep] [--rounds N]``.
 
 A name is a benchmark's, or a figure's or table's of the papers that is run again; ``window`` tells
 how long the window does not answer, and what memory it takes.
@@ -17,6 +17,7 @@ from types import ModuleType
 from tests import benchmarks
 from tests.benchmarks.harness import measure
 from tests.benchmarks.reproductions import REPRODUCTIONS, add_arguments
+from tests.benchmarks.results import kept
 
 COLUMNS = (
     "{bench:<12} {case:<34} {seconds:>10} {baseline_seconds:>10} {ratio:>7} {cpu_ratio:>7} "
@@ -52,8 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
     parser.add_argument("--json", action="store_true", help="print one JSON line a case")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
+    parser.add_argument("--keep", action="store_true", help="renew the table in RESULTS.md")
     parser.add_argument("--rounds", type=int, help="how often each case is measured")
     parser.add_argument("--rows", type=int, help="pipeline and window: how many (usual: 1,000,000)")
+    parser.add_argument("--large", action="store_true", help="the largest sizes, where known")
+    parser.add_argument(
+        "--beside", default="HEAD", help="peers and growth: the commit of the other build"
+    )
     add_arguments(parser)
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.names if name not in names]
@@ -79,11 +85,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in measured:
         module = known[name]
         sized = {"rows": chosen.rows} if name == "pipeline" else {}
+        if name == "count_tables":
+            sized = {"large": chosen.large}
+        if name in {"peers", "growth"}:
+            sized = {"large": chosen.large, "commit": chosen.beside}
         for case in module.cases(chosen.quick, **sized):
             figures = measure(name, case, rounds, not chosen.quick).as_json(module.BASELINE)
             line = json.dumps(figures) + "\n" if chosen.json else COLUMNS.format(**figures)
             sys.stdout.write(line)
             sys.stdout.flush()
+            if chosen.keep:
+                kept([figures])
     return 0
 
 

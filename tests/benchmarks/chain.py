@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator, Sequence
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.chain import Demand, View, find_chain
+from sfumato.engine.generalization.chain import find_chain
 from sfumato.engine.generalization.criteria import KAnonymity
 from sfumato.engine.generalization.search import search
+from sfumato.engine.generalization.views import Demand, View
 from tests.benchmarks.diversity_tables import ADULT, adult
 from tests.benchmarks.harness import Case
 

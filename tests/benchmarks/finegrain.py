@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve, violations
+from sfumato.engine.mechanisms.retention_solver import BreachMode, solve, violations
 from tests.benchmarks.harness import Case
 
 BASELINE = "HiGHS on the linear program with prefix and suffix maxima"

@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.ladders.brownian import on_grid
-from sfumato.engine.mechanisms.gaussian.release import Recipe, release_numbers
+from sfumato.engine.mechanisms.gaussian.release import NoiseRecipe, release_numbers
 from sfumato.engine.mechanisms.gaussian.settings import NumberForm
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
@@ -43,7 +43,7 @@ def _pair(records: int, copies: int, existing: int) -> Iterator[Case]:
     noise = parallel_noise(known, factor, records, rng.standard_normal)
     ids = record_ids_by_position(records)
     key = KeyRing(bytes(range(32))).for_attribute("benchmark", "", "benchmark")
-    recipe = Recipe(factor, (NumberForm(),))
+    recipe = NoiseRecipe(factor, (NumberForm(),))
     name = f"n={records:,} M={copies} L={existing}: {len(wanted)} copies"
     baseline = partial(_independent, rng, income, wanted)
     ladder = partial(release_numbers, income[np.newaxis], recipe, wanted, ids, key, Silent())

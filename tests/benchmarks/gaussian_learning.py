@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.ladders.brownian import on_grid
-from sfumato.engine.mechanisms.gaussian.release import Recipe, release_numbers
+from sfumato.engine.mechanisms.gaussian.release import NoiseRecipe, release_numbers
 from sfumato.engine.mechanisms.gaussian.settings import NumberForm
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.covariance import estimate_moments, factor_of
@@ -48,7 +48,7 @@ def ladder_copies(features: np.ndarray, levels: Sequence[float], repeat: int) ->
     secret = hashlib.sha256(f"learning {repeat}".encode()).digest()
     return release_numbers(
         np.array(columns),
-        Recipe(factor_of(moments.covariance), (NumberForm(),) * size),
+        NoiseRecipe(factor_of(moments.covariance), (NumberForm(),) * size),
         levels,
         np.arange(rows, dtype=np.uint64),
         KeyRing(secret).for_attribute("features", "", "benchmark"),

@@ -137,7 +137,7 @@ def cases(quick: bool, rows: int | None = None) -> Iterator[Case]:
             folder = Path(scratch) / ending
             folder.mkdir()
             place = Workplace(folder, ending, environment)
-            _write_table(rows, place.table)
+            write_table(rows, place.table)
             (folder / "rules.toml").write_text(RULES)
             yield from _cases_at(place, rows)
             shutil.rmtree(folder)
@@ -175,7 +175,7 @@ def _facts(started: Started, script: Started) -> dict[str, object]:
     return {**cpu, "baseline_peak_mb": round(script.peak_mb(), 1)}
 
 
-def _write_table(rows: int, path: Path) -> None:
+def write_table(rows: int, path: Path) -> None:
     """Write a table of eight columns at random, identifiers in no order."""
     rng = np.random.default_rng(1)
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.open_columns import estimate_numbers, estimate_values
-from sfumato.engine.disclosure.open_features import OpenColumn
+from sfumato.engine.disclosure.open_features import UnperturbedColumn
 from sfumato.engine.disclosure.pooled_rows import pooled_restoration
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing
@@ -132,8 +132,8 @@ def _open_columns(rows: int) -> Iterator[Case]:
     rng = np.random.default_rng(3)
     numbers = {f"x{place}": rng.normal(size=rows) for place in range(4)}
     kind = rng.integers(0, 8, rows)
-    columns = [OpenColumn(name, values) for name, values in numbers.items()]
-    columns.append(OpenColumn("kind", None, kind))
+    columns = [UnperturbedColumn(name, values) for name, values in numbers.items()]
+    columns.append(UnperturbedColumn("kind", None, kind))
     told = np.sin(numbers["x0"]) * kind + numbers["x1"] + rng.normal(0.0, 0.5, rows)
     codes = np.digitize(told, [-2.0, 0.0, 2.0])
     features = np.column_stack([*numbers.values(), kind])

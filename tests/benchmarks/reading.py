@@ -1,5 +1,7 @@
 """Reading a CSV file with 8 columns, beside pandas with nothing said about the columns.
 
+A workbook of as many columns is opened beside pandas with openpyxl.
+
 A wide file of 50 rows is opened as the window does, beside Arrow's reader alone.
 
 The memory is that of a process of its own, from just before reading to its peak: Arrow's
@@ -8,6 +10,7 @@ memory is not Python's. ``python -m tests.benchmarks.reading FILE`` prints it fo
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import resource
 import subprocess
@@ -18,6 +21,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
@@ -32,6 +36,7 @@ BASELINE = "pandas.read_csv(path), or to_csv"
 SIZES = (1_000_000, 10_000_000)
 PIECE = 1_000_000
 WIDE = (5_000, 20_000)
+WORKBOOK = 200_000
 
 
 def cases(quick: bool) -> Iterator[Case]:
@@ -51,6 +56,14 @@ def cases(quick: bool) -> Iterator[Case]:
             make_file(path, rows)
             plain = partial(pd.read_csv, path)
             yield Case(f"read n={rows:,}", partial(_read, path), plain, partial(_peak_of, path))
+        book = Path(folder) / "book.xlsx"
+        make_workbook(book, rows := 5_000 if quick else WORKBOOK)
+        yield Case(
+            f"open a workbook n={rows:,}",
+            partial(_open_workbook, book),
+            partial(pd.read_excel, book, engine="openpyxl"),
+            baseline_name='pandas.read_excel(path, engine="openpyxl")',
+        )
         first = partial(preview, path, detect_options(path))
         yield Case(f"first 200 rows of n={rows:,}", first, partial(pd.read_csv, path, nrows=200))
         table = _read(Path(folder) / f"{20_000 if quick else SIZES[0]}.csv")
@@ -72,6 +85,20 @@ def make_file(path: Path, rows: int) -> None:
             pa.csv.write_csv(piece, file, options)
 
 
+def make_workbook(path: Path, rows: int) -> None:
+    """Write a made-up table as Excel would: whole and decimal numbers, dates and repeated texts."""
+    draw = random.Random(rows)
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("people")
+    sheet.append(["id", "sex", "region", "age", "wage", "date", "code", "city"])
+    for row in range(rows):
+        day = dt.datetime(2000, 1, 1) + dt.timedelta(days=row % 9_000)
+        wage, city = round(draw.random() * 1e5, 2), f"city {draw.randrange(500)}"
+        region = f"R{row % 16:02}"
+        sheet.append([row + 1, "mf"[row % 2], region, 20 + row % 60, wage, day, row % 700, city])
+    book.save(path)
+
+
 def make_wide_file(path: Path, columns: int, rows: int = 50) -> None:
     """Write columns of whole numbers, decimals, dates, texts and yes/no values in turn."""
     draw = random.Random(columns)
@@ -86,6 +113,10 @@ def make_wide_file(path: Path, columns: int, rows: int = 50) -> None:
         file.write(",".join(f"column{i}" for i in range(columns)) + "\n")
         for _ in range(rows):
             file.write(",".join(draw.choice(sorts[i % 5]) for i in range(columns)) + "\n")
+
+
+def _open_workbook(path: Path) -> Table:
+    return read_table(path, detect_options(path), Silent())
 
 
 def _open(path: Path) -> object:

@@ -11,10 +11,10 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.count_queries import query_pool
-from sfumato.engine.disclosure.group_privacy import Rule, private_groups
+from sfumato.engine.disclosure.group_privacy import PrivacyTest, private_groups
 from sfumato.engine.disclosure.grouped_values import grouped_values
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, sample_sizes
+from sfumato.engine.mechanisms.reconstruction.limits import GroupLimits, GroupSampling, sample_sizes
 from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
@@ -86,14 +86,17 @@ def cases(quick: bool) -> Iterator[Case]:
             partial(_by_pandas, frame, names),
             facts=partial(_facts, groups),
         )
-        for rule in Rule:
+        for rule in PrivacyTest:
             yield Case(
                 f"{named} test {rule}",
                 partial(private_groups, rule, counts, RETENTION, size, EPSILON, DELTA),
                 partial(_test_by_pandas, frame, names, codes, size),
                 baseline_name="pandas: group, count, equation 10",
             )
-        for sampling, rule in ((Sampling.PUBLISHED, Rule.SIMPLIFIED), (Sampling.BLIND, Rule.EXACT)):
+        for sampling, rule in (
+            (GroupSampling.PUBLISHED, PrivacyTest.SIMPLIFIED),
+            (GroupSampling.BLIND, PrivacyTest.EXACT),
+        ):
             yield Case(
                 f"{named} resample {sampling}",
                 partial(_resampled, groups, codes, size, sampling, rule),
@@ -134,9 +137,11 @@ def _test_by_pandas(frame: pd.DataFrame, names: list[str], codes: Codes, size: i
 
 
 def _resampled(
-    groups: MicroGroups, codes: Codes, size: int, sampling: Sampling, rule: Rule
+    groups: MicroGroups, codes: Codes, size: int, sampling: GroupSampling, rule: PrivacyTest
 ) -> Codes:
-    limits = Limits(EPSILON, DELTA if rule is not Rule.EXACT else 0.17, rule, sampling, 0.5, size)
+    limits = GroupLimits(
+        EPSILON, DELTA if rule is not PrivacyTest.EXACT else 0.17, rule, sampling, 0.5, size
+    )
     samples = sample_sizes(limits, value_counts(groups, codes, size), Silent())
     ring = KeyRing(bytes(SECRET_BYTES))
     keys = (ring.for_attribute("a", "", "b"), ring.for_attribute("a", "", "c"))
@@ -154,9 +159,9 @@ def _everything(frame: pd.DataFrame, names: list[str], codes: Codes, size: int) 
     """Group the rows, run all three tests, and make the resampled release."""
     groups = micro_groups(frame, names, Silent())
     counts = value_counts(groups, codes, size)
-    for rule in Rule:
+    for rule in PrivacyTest:
         private_groups(rule, counts, RETENTION, size, EPSILON, DELTA)
-    return _resampled(groups, codes, size, Sampling.PUBLISHED, Rule.SIMPLIFIED)
+    return _resampled(groups, codes, size, GroupSampling.PUBLISHED, PrivacyTest.SIMPLIFIED)
 
 
 def _queries(groups: MicroGroups, codes: Codes, size: int) -> np.ndarray:

@@ -15,8 +15,8 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.group_privacy import Rule
-from sfumato.engine.disclosure.group_risk import RiskLimits, Setting, risk_curves
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
+from sfumato.engine.disclosure.group_risk import RiskLimits, RiskSetting, risk_curves
 from sfumato.engine.disclosure.grouped_values import grouped_values
 from sfumato.engine.mechanisms.reconstruction.release import query_curves
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
@@ -67,7 +67,7 @@ def _about(groups: MicroGroups, size: int) -> str:
 
 def figures(groups: MicroGroups, codes: Codes, size: int) -> str:
     """Return a Markdown table with a row for each setting."""
-    start = Setting(0.5, RiskLimits(0.3, 0.3), groups.records)
+    start = RiskSetting(0.5, RiskLimits(0.3, 0.3), groups.records)
     whole = grouped_values(groups, codes, size)
     risks = risk_curves(whole, start, Silent())
     errors = query_curves(whole, start, Silent())
@@ -78,7 +78,7 @@ def figures(groups: MicroGroups, codes: Codes, size: int) -> str:
     for risk, error in zip(risks, errors, strict=True):
         shares = [
             f"{risk.found[rule].group_share:.2%} / {risk.found[rule].record_share:.1%}"
-            for rule in (Rule.SIMPLIFIED, Rule.CHERNOFF, Rule.EXACT)
+            for rule in (PrivacyTest.SIMPLIFIED, PrivacyTest.CHERNOFF, PrivacyTest.EXACT)
         ]
         means = [error.plain, error.published, error.exact]
         shown = [f"{mean:.1%}" if mean is not None else "–" for mean in means]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.per_value import utility_curve
-from sfumato.engine.mechanisms.retention_profiles import BreachMode
+from sfumato.engine.mechanisms.retention_solver import BreachMode
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult" / "adult.csv"
 DRAWS = 10

@@ -14,7 +14,7 @@ _ODD: Final = (
     *(b"nan", b"inf", b"-1", b"1e999", b"9" * 400, b"NULL", b"{}", b"[]", b"<", b"&#0;", b"../"),
     *(b"{0}", b"%s", b"\\", b"A" * 5_000, b"\xed\xa0\x80", b"2024-13-45", b"true", b"null"),
 )
-_PACKED: Final = frozenset({"xlsx", "bundle", "package"})
+_PACKED: Final = frozenset({"xlsx", "ods", "bundle", "package"})
 
 
 def mutated(seed: int, number: int, kinds: tuple[str, ...] = KINDS) -> tuple[str, bytes]:

@@ -7,6 +7,8 @@ where the byte is written, as a full disk does. Where a small disk can be mounte
 
 from __future__ import annotations
 
+import io
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.cli import main
 from sfumato.commands.demo import _copied_sample
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, ExitCode, Terminal
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import DiskFull
@@ -24,6 +28,7 @@ from sfumato.formats.files import write_whole
 from sfumato.formats.hierarchies import write_hierarchy
 from sfumato.formats.reading import write_table
 from sfumato.plots.coalitions import build_collusion_bars
+from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile, copy_project
 from sfumato.project.release.release import make_release
 from sfumato.project.rules.text import rules_of
@@ -31,9 +36,10 @@ from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.report.writing import draw, picture_kind, write_report
 from sfumato.ui.widgets.plot_view import PlotView
-from tests.campaigns import chance, runs, slow
+from tests.campaigns import chance, runs, slow, tell
 from tests.campaigns.limits import files_no_longer_than, needs_limits
 from tests.plots import data
+from tests.project import adopting
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon, table
 
 pytestmark = [slow, needs_limits]
@@ -151,6 +157,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("what", WRITERS)
 def test_a_file_is_whole_or_not_there_and_the_old_one_stays(what, tmp_path, themed):
     work, disk = tmp_path / "work", tmp_path / "disk"
@@ -176,6 +183,7 @@ def test_a_file_is_whole_or_not_there_and_the_old_one_stays(what, tmp_path, them
     assert target.stat().st_size == full
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 @pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
 def test_a_release_is_whole_or_gone_and_can_be_made_later(
@@ -212,6 +220,79 @@ def test_a_release_is_whole_or_gone_and_can_be_made_later(
                 made = make_release(project, rows, "Clinic A", out, format_name, Silent(), as_zip)
             assert list(out.iterdir()) == [made.path]
             assert project.releases[-1].state == "completed"
+
+
+@pytest.mark.parametrize("by", ["key", "rows"])
+def test_a_release_is_adopted_whole_or_not_at_all(tmp_path, by, monkeypatch):
+    people = adopting.ward(400)
+    earlier = adopting.randomized(people.frame["illness"], 0.7, 1)
+    people.frame.to_csv(tmp_path / "ward.csv", index=False)
+    adopting.write_release(tmp_path / "earlier.csv", people, earlier)
+    (tmp_path / "rules.toml").write_text(_RULES, encoding="utf-8")
+    project, notes = tmp_path / "ward.sfumato", tmp_path / "notes"
+    monkeypatch.setenv("XDG_STATE_HOME", str(notes))
+    monkeypatch.setitem(ProjectFile.create.__func__.__kwdefaults__, "cost", CHEAP)
+    files = ["--table", str(tmp_path / "ward.csv"), "--rules", str(tmp_path / "rules.toml")]
+    assert _ran("init", str(project), *files)[0] == ExitCode.OK
+    given = ["--file", str(tmp_path / "earlier.csv"), "--level", "0.7", "--match", by]
+    command = ["adopt", str(project), "--attribute", "illness", *given, "--holder", "Old Clinic"]
+    base, before = project.read_bytes(), _document_of(project)
+    there = {path.name for path in tmp_path.iterdir()}
+    draws = chance(f"full disk, adopt by {by}")
+    usual = [*FIXED, len(base) - 1, len(base), len(base) + 4_096]
+    ended = []
+    for limit in (*usual, *(draws.randrange(len(base) + 32_000) for _ in range(runs(5)))):
+        project.write_bytes(base)
+        shutil.rmtree(notes, ignore_errors=True)  # each is a copy of one project
+        with files_no_longer_than(limit):
+            code, said = _ran(*command)
+        tell(said)  # not under the limit: what pytest keeps is a file, too
+        ended.append(code)
+        assert ended[-1] in {ExitCode.OK, ExitCode.EXPECTED_ERROR}
+        adopted = _document_of(project) != before
+        assert adopted == (ended[-1] == ExitCode.OK)
+        assert {path.name for path in tmp_path.iterdir()} - {notes.name} == there - {notes.name}
+        if not adopted:
+            assert _ran(*command)[0] == ExitCode.OK
+            assert _document_of(project) != before
+    tell(f"{len(ended)} runs: {ended.count(ExitCode.OK)} adopted")
+    assert ExitCode.EXPECTED_ERROR in ended
+
+
+_RULES = """\
+format = 1
+record_key = "person"
+
+[columns.person]
+role = "identifying"
+
+[columns.illness]
+role = "sensitive"
+kind = "categorical"
+values = ["asthma", "cold", "flu", "gout", "measles"]
+
+[[policy]]
+attributes = ["illness"]
+mechanism = "uniform"
+
+[[recipients]]
+name = "Clinic A"
+[recipients.levels]
+illness = { retention_probability = 0.6 }
+"""
+
+
+def _ran(*arguments: str) -> tuple[int, str]:
+    said = io.StringIO()
+    terminal = Terminal(said, said, io.StringIO(), {PASSPHRASE_VARIABLE: PASSPHRASE})
+    code = main(list(arguments), terminal)
+    return int(code), said.getvalue()
+
+
+def _document_of(path: Path) -> Document:
+    with ProjectFile.open(path, PASSPHRASE, clock=noon) as project:
+        project.ledger.verify_chain()
+        return project.document
 
 
 def test_a_project_keeps_what_was_saved_last(tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,13 +24,15 @@ import pytest
 
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from sfumato.project.document.model import Document
+from sfumato.project.errors import WrongRecoveryCode
 from sfumato.project.ledger import Entry, ReleaseState
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.recovery_sheet import recover
 from sfumato.project.store.files import digest_of_bundle
 from tests.campaigns import chance, runs, slow, tell
 from tests.cli.conftest import RULES
 from tests.project import adopting
-from tests.project.making import PASSPHRASE, noon
+from tests.project.making import CHEAP, PASSPHRASE, noon
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="killing and forking are POSIX's")
 
@@ -74,6 +77,8 @@ class Scenario:
         Of the table's file.
     then
         The command line of what must work afterwards.
+    first
+        The command line of what was done before, if anything was.
     """
 
     arguments: Callable[[Path], list[str]]
@@ -81,6 +86,7 @@ class Scenario:
     begins: bool = False
     ending: str = "csv"
     then: Callable[[Path], list[str]] = lambda folder: releasing(folder, "next", "Institute B")
+    first: Callable[[Path], list[str]] | None = None
 
 
 def project_in(folder: Path) -> str:
@@ -111,6 +117,10 @@ def reporting(folder: Path) -> list[str]:
     return ["report", project_in(folder), "--out", str(folder / "report.pdf")]
 
 
+def withdrawing(folder: Path) -> list[str]:
+    return ["withdraw", project_in(folder), "2", "--reason", "the wrong extract"]
+
+
 SCENARIOS = {
     "init": Scenario(beginning, begins=True),
     "release": Scenario(lambda folder: releasing(folder, "out", "Clinic A")),
@@ -131,6 +141,7 @@ SCENARIOS = {
     ),
     "adopt": Scenario(adopting_a_file),
     "report": Scenario(reporting),
+    "withdraw": Scenario(withdrawing, first=lambda folder: releasing(folder, "out", "Clinic A")),
 }
 
 
@@ -198,6 +209,9 @@ def prepared(scenario: Scenario, driver: Driver, folder: Path) -> Before:
         return Before(folder, None, ())
     began = driver.run(beginning(folder))
     assert began["code"] == 0, began["said"]
+    if scenario.first is not None:
+        went = driver.run(scenario.first(folder))
+        assert went["code"] == 0, went["said"]
     with ProjectFile.open(folder / "ward.sfumato", PASSPHRASE) as project:
         return Before(folder, project.document, project.ledger.entries)
 
@@ -358,12 +372,58 @@ def expect_agreement(project: ProjectFile, before: Before, out: Path) -> None:
     assert found == sorted(record.target.name for record in whole)
 
 
+def sheet_at(folder: Path, name: str) -> list[str]:
+    return ["recovery-sheet", project_in(folder), "--out", str(folder / name)]
+
+
+def opened_by_sheet(folder: Path, name: str) -> bool:
+    """Whether a printed sheet opens the project."""
+    if not (folder / name).exists():
+        return False
+    code = re.findall(r"[1-8]  ([0-9A-Z]{5})", (folder / name).read_text(encoding="utf-8"))
+    try:
+        recover(Path(project_in(folder)), "".join(code), PASSPHRASE, cost=CHEAP).close()
+    except WrongRecoveryCode:
+        return False
+    return True
+
+
+@slow
+def test_of_two_recovery_sheets_exactly_one_opens_whenever_the_second_is_killed(
+    tmp_path, driver, monkeypatch
+):
+    monkeypatch.setenv(NOTES, str(tmp_path))
+    base = tmp_path / "base"
+    base.mkdir()
+    os.environ[NOTES] = str(base / HIDDEN)
+    prepared(SCENARIOS["release"], driver, base)
+    assert driver.run(sheet_at(base, "first.txt"))["code"] == 0
+    whole = tmp_path / "whole"
+    shutil.copytree(base, whole)
+    os.environ[NOTES] = str(whole / HIDDEN)
+    steps = driver.run(sheet_at(whole, "second.txt"))["steps"]
+    assert opened_by_sheet(whole, "second.txt")
+    draws, valid = chance("kills, recovery sheet"), set()
+    for step in sorted(draws.sample(range(1, steps + 1), min(steps, runs(24)))):
+        folder = tmp_path / f"at {step}"
+        shutil.copytree(base, folder)
+        os.environ[NOTES] = str(folder / HIDDEN)
+        assert driver.run(sheet_at(folder, "second.txt"), step=step)["code"] is None
+        with ProjectFile.open(Path(project_in(folder)), PASSPHRASE) as project:
+            project.ledger.verify_chain()
+        names = [name for name in ("first.txt", "second.txt") if opened_by_sheet(folder, name)]
+        assert len(names) == 1, f"step {step}: {names}"
+        valid.update(names)
+    assert valid == {"first.txt", "second.txt"}
+
+
 @pytest.fixture
 def campaign(request, tmp_path, driver, monkeypatch):
     monkeypatch.setenv(NOTES, str(tmp_path))  # what it is before comes back afterwards
     return Campaign(request.param, tmp_path, driver)
 
 
+@pytest.mark.turns(2)
 @slow
 @pytest.mark.parametrize("campaign", SCENARIOS, indirect=True)
 def test_a_killed_command_loses_nothing_and_leaves_nothing_half_done(campaign, request):

@@ -18,8 +18,10 @@ import pytest
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
+from sfumato.project.approval import add_approver
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.recovery_sheet import make_sheet
 from sfumato.project.release.release import make_release
 from sfumato.project.store import schema
 from sfumato.project.store.schema import read_contents, tables_of
@@ -55,11 +57,14 @@ def template(tmp_path_factory):
     with new_project(folder) as project:
         project.record(EntryKind.OVERRIDE, {"reason": "agreed with the board"})
         make_release(project, table(), "Clinic A", folder / "out", "csv", Silent())
+        add_approver(project, "Ada", "another passphrase")
         interrupted(project, "Institute B", "noted")
+        make_sheet(project, PASSPHRASE, lambda _sheet: None)
     older = {name: rows(project.path, name) for name in TABLES}
     with ProjectFile.open(project.path, PASSPHRASE, clock=noon) as project:
         project.save_document(replace(document(), title="Ward 8"))
         project.change_passphrase(PASSPHRASE, PASSPHRASE, cost=CHEAP)
+        make_sheet(project, PASSPHRASE, lambda _sheet: None)
         interrupted(project, "Institute B", "prepared")
     (folder / "precious").mkdir()
     (folder / "precious" / "thesis").write_text("the only copy")
@@ -113,7 +118,7 @@ def other_values(value, others):
         near = (value + 1, value - 1)
         return (*near, *NUMBERS, *others, None)
     if isinstance(value, bytes):
-        flipped = bytes([value[0] ^ 1]) + value[1:]
+        flipped = bytes([value[0] ^ 1]) + value[1:] if value else b"x"
         return (flipped, b"", value[:-1], value + b"\0", bytes(len(value)), *others, None)
     if value is None:
         return (*NUMBERS, *others)
@@ -190,7 +195,8 @@ def test_a_row_more_or_less_is_refused(ground, name):
 def test_rows_of_an_older_copy_are_refused_unless_they_are_the_whole(ground):
     content = ground.path.read_bytes()
     differing = [name for name in TABLES if ground.older[name] != rows(ground.path, name)]
-    assert set(differing) == {"wrapping", "document", "ledger", "ledger_end", "pending", "seal"}
+    changed = {"wrapping", "keys", "document", "ledger", "ledger_end", "pending", "seal"}
+    assert set(differing) == changed
     tried = 0
     for count in range(1, len(differing)):
         for names in itertools.combinations(differing, count):
@@ -199,7 +205,7 @@ def test_rows_of_an_older_copy_are_refused_unless_they_are_the_whole(ground):
                 put(ground.path, name, ground.older[name])
             expect_refusal(ground, f"older {names}")
             tried += 1
-    assert tried == 2**6 - 2
+    assert tried == 2**7 - 2
 
 
 @pytest.mark.few(2)
@@ -233,7 +239,7 @@ def test_anything_added_to_the_schema_is_refused(ground, name):
 
 
 @pytest.mark.parametrize(
-    "pragma", ["user_version = 1", "user_version = 3", "user_version = -1", "application_id = 0"]
+    "pragma", ["user_version = 2", "user_version = 4", "user_version = -1", "application_id = 0"]
 )
 def test_another_version_or_owner_in_the_header_is_refused(ground, pragma):
     with closing(sqlite3.connect(ground.path)) as connection:

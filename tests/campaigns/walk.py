@@ -27,8 +27,9 @@ from PySide6.QtWidgets import QApplication, QDialog
 
 from sfumato.jobs import BugReport
 from sfumato.resources import resource_path
+from sfumato.ui.dialogs.about import BugDialog
 from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.dialogs.help import BugDialog, HelpDialog
+from sfumato.ui.dialogs.help import HelpDialog
 from sfumato.ui.panels.base import LazyWidget
 from sfumato.ui.panels.policy.entry_page import EntryPage
 from sfumato.ui.panels.policy.mechanisms import all_editors

@@ -13,6 +13,8 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -23,11 +25,13 @@ from sfumato.engine.core.progress import Silent
 from sfumato.formats.bundles.packages import package_at, table_file
 from sfumato.formats.bundles.reading import read_bundle
 from sfumato.formats.hierarchies import read_hierarchy, usable_table
-from sfumato.formats.reading import detect_options, preview, read_file, sheets_of
+from sfumato.formats.layouts import read_layout
+from sfumato.formats.options import ENCODINGS, ReadOptions
+from sfumato.formats.reading import detect_options, open_batches, preview, read_file, sheets_of
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.rules.rules import apply_rules, reading_options_in
-from tests.campaigns.corpus import TELLTALES
+from tests.campaigns.corpus import LAYOUT, TELLTALES
 from tests.campaigns.mutations import mutated
 from tests.project.making import PASSPHRASE, table
 
@@ -37,18 +41,40 @@ MEMORY: Final = 4 << 30
 SECONDS: Final = 60
 """The most processor time that one input may take; the system ends the process after it."""
 
+_WAYS: Final = 4
+"""So many of the choices that remarks offer are tried."""
+
 _NAMED: Final = frozenset({"column", "known", "sheet", "first", "name", "place", "problem", "key"})
 """Details that hold names of columns and the like, into which a mutation may have put anything."""
 
 
 def _read_table(path: Path) -> None:
     options = detect_options(path)
-    sheets_of(path)
+    named = sheets_of(path)
+    for sheet in named[:3] if options.format in {"sqlite", "duckdb"} else ("",):
+        _read_as(path, replace(options, sheet=sheet) if sheet else options)
+
+
+def _read_as(path: Path, options: ReadOptions) -> None:
     preview(path, options)
     result = read_file(path, options, Silent())
     assert result.table.rows > 0
     for note in result.notes:
         assert note.text
+    for way in [way for note in result.notes for way in note.ways][:_WAYS]:
+        with suppress(SfumatoError):
+            read_file(path, way.options, Silent())
+    batches = open_batches(path, options, Silent())
+    if batches is not None:
+        assert sum(map(len, batches.read(tuple(batches.types)))) == result.table.rows
+
+
+def _read_fixed_width(path: Path) -> None:
+    """Read a text by a layout, in some encoding and in the one that is found."""
+    encoding, _ = ENCODINGS[path.stat().st_size % len(ENCODINGS)]
+    with suppress(SfumatoError):
+        _read_as(path, detect_options(path, {"layout": LAYOUT, "encoding": encoding}))
+    _read_as(path, detect_options(path, {"layout": LAYOUT}))
 
 
 def _read_package(path: Path) -> None:
@@ -76,13 +102,22 @@ def _open_project(path: Path) -> None:
 
 
 _READERS: Final[Mapping[str, Callable[[Path], None]]] = {
+    "fixed": _read_fixed_width,
+    "layout": lambda path: void(read_layout(path)),
     "bundle": lambda path: void(read_bundle(path, accept_altered=True)),
     "package": _read_package,
     "hierarchy": _read_hierarchy,
     "rules": _apply_rules,
     "project": _open_project,
 }
-_ENDINGS: Final = {"bundle": "zip", "package": "zip", "hierarchy": "csv", "rules": "toml"}
+_ENDINGS: Final = {
+    "fixed": "dat",
+    "layout": "csv",
+    "bundle": "zip",
+    "package": "zip",
+    "hierarchy": "csv",
+    "rules": "toml",
+}
 
 
 def void(_: object) -> None:

@@ -11,6 +11,7 @@ import pytest
 from sfumato.cli import main
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, Terminal
 from sfumato.project import project_file as store
+from sfumato.project import recovery_sheet
 from tests.project.making import CHEAP, PASSPHRASE, table
 
 REASON = "It is a test, and nobody is in the table."
@@ -97,7 +98,8 @@ class CommandLine:
 
 @pytest.fixture(autouse=True)
 def cheap_passphrases(monkeypatch):
-    for function in (store.ProjectFile.create.__func__, store.ProjectFile.change_passphrase):
+    made = store.ProjectFile
+    for function in (made.create.__func__, made.change_passphrase, recovery_sheet.recover):
         monkeypatch.setitem(function.__kwdefaults__, "cost", CHEAP)
 
 

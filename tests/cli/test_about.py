@@ -29,12 +29,14 @@ def test_all_that_lies_in_the_folders_is_found(line):
     mechanisms = modules_with(PACKAGE / "engine" / "mechanisms", "MECHANISM", "mechanism")
     assert len(found["mechanisms"]) == len(found["editors"]) == len(mechanisms)
     assert set(found["mechanisms"]) == set(found["editors"])
+    questions = PACKAGE / "analysis" / "questions"
+    assert len(found["questions"]) >= len(modules_with(questions, "QUESTION", "question")) > 1
     pages = modules_with(PACKAGE / "ui" / "panels" / "audit" / "pages", "PAGE", "page")
     assert sorted(found["audit pages"]) == pages
     written = [path.read_text() for path in (PACKAGE / "formats" / "tables").glob("*.py")]
-    formats = re.findall(r"^[A-Z]+: Final = _\w+\(\)$", "\n".join(written), re.MULTILINE)
+    formats = re.findall(r"^    order = \d+$", "\n".join(written), re.MULTILINE)
     assert len(found["formats"]) == len(formats)
-    pages = {path.stem for path in (PACKAGE / "resources" / "help").glob("*.md")}
+    pages = {path.stem for path in (ROOT / "resources" / "help").glob("*.md")}
     assert set(found["help pages"]) == pages
 
 

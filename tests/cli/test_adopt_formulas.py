@@ -11,7 +11,7 @@ from sfumato.commands.shared.command import ExitCode
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import PolicyEntry, Recipient, Source
+from sfumato.project.document.model import PolicyEntry, Recipient, TableSource
 from sfumato.project.release.release import make_release
 from tests.cli.conftest import RULES
 from tests.project.making import document, new_project
@@ -40,7 +40,7 @@ def earlier_release(folder, escape_formulas):
     """Return the data file of a release that another custodian made, with its key."""
     folder.mkdir()
     settled = document(
-        source=Source("/data/ward.csv", "ab" * 32, ROWS),
+        source=TableSource("/data/ward.csv", "ab" * 32, ROWS),
         columns=(
             ColumnSpec("@person", Role.INSENSITIVE, Kind.TEXT),
             ColumnSpec("@illness", Role.SENSITIVE, domain=Domain(RESULTS)),

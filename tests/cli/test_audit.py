@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from sfumato.commands.audit import AUDITS
 from sfumato.commands.shared.command import ExitCode
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from tests.project.making import table
@@ -19,7 +18,7 @@ def weigh(line, *more):
 def test_a_coalition_is_weighed_in_sentences_without_any_value(made):
     assert weigh(made, "--with", "Institute B", "--what-if", "0.9") == ExitCode.OK, made.remarks
     assert made.output.startswith("illness: Clinic A, Institute B\n")
-    assert "If each release had noise of its own" in made.output
+    assert "With noise of its own in each release it would be" in made.output
     assert "One more recipient at trust 0.9" in made.output
     for value in ("asthma", "cold", "flu", "gout"):
         assert value not in made.output
@@ -36,7 +35,9 @@ def test_a_coalition_as_json_has_the_figures_of_its_best_member(made):
     rows = uniform_matrix(0.6, 4).dense()[:, : len(shares)] * shares
     expected = (rows * rows / rows.sum(axis=1, keepdims=True)).sum()
     assert found["alone"]["average"] == pytest.approx(expected)
-    assert sum(line["records"] for line in found["by value"]) == 12
+    assert {line["value"]: line["records"] for line in found["by value"]} == counts[
+        counts > 0
+    ].to_dict()
 
 
 def test_who_is_not_a_recipient_can_be_in_no_coalition(made):
@@ -54,7 +55,6 @@ def test_an_audit_has_to_be_named(line, capsys):
     assert line.run("audit") == ExitCode.USAGE
     assert line.run("audit", "nonsense") == ExitCode.USAGE
     assert "coalition" in capsys.readouterr().err
-    assert list(AUDITS) == ["questions", "coalition", "numbers", "units", "person", "open"]
 
 
 def test_the_questions_are_answered_as_the_window_answers_them(made):

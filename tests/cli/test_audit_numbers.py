@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
@@ -72,6 +73,24 @@ def test_pooling_gains_nothing_on_the_ladder(wages):
     assert "had noise of its own," in line.output
     assert "income, for somebody who knows how it is distributed" in line.output
     assert "rounded" not in line.output
+
+
+def test_who_learns_the_distribution_from_released_records_is_weighed_copy_by_copy(wages):
+    line = wages()
+    assert weigh(line, *BOTH, "--json") == ExitCode.OK, line.remarks
+    [found] = json.loads(line.output)
+    exact, *learned = found["learned"]
+    assert exact["from_records"] is None
+    assert [each["from_records"] for each in learned] == [400, 800, 1200]
+    for each in (exact, *learned):
+        alone, together = map(np.array, each["ladder"])
+        assert together == pytest.approx(alone)  # on the ladder the second copy tells nothing
+        assert (np.array(each["independent"])[1] < alone + 0.02).all()
+    # Who knows the distribution comes as far as equation (7) says, but for the measurement.
+    assert min(exact["ladder"][1]) == pytest.approx(found["linear"]["ladder"][1], abs=0.03)
+    assert weigh(line, *BOTH) == ExitCode.OK
+    assert "what 400 released records tell" in line.output
+    assert "the means and the covariance exactly" in line.output
 
 
 @pytest.mark.slow

@@ -36,14 +36,14 @@ def test_the_figures_are_those_of_the_file_that_was_handed_out(released):
     assert found["realized"]["likely"] == pytest.approx(sum(b >= 0.5 for b in own) / 12)
     assert found["realized"]["released"] is True
     assert sum(found["realized"]["histogram"]) == pytest.approx(1.0)
-    assert "worst values" in found["realized"]
+    assert {line["value"] for line in found["realized"]["worst values"]} <= set(true)
 
 
 def test_a_coalition_s_files_are_compared_with_its_best_member_s(released):
     assert released.release("Institute B") == 0, released.remarks
     assert weigh(released, "--with", "Institute B", "--released") == ExitCode.OK, released.remarks
     assert "In the files as released: " in released.output
-    assert "Over 12 of 12 records, the coalition's beliefs differ" in released.output
+    assert "With all that they hold, 12 of 12 records were weighed again" in released.output
     assert not any(value in released.output for value in ILLNESSES)
     assert weigh(released, "--with", "Institute B", "--released", "--json") == ExitCode.OK
     [found] = json.loads(released.output)

@@ -63,9 +63,12 @@ def test_init_tells_which_rows_seem_to_belong_together(survey):
 def test_pooling_is_weighed_for_every_recipient(survey, memory):
     by = ("--by", "household", *memory)
     assert survey.run("audit", "units", survey.project, *by) == ExitCode.OK
-    lines = survey.output.splitlines()
-    assert len(lines) == 2
-    assert all("Pooled, they give away the true value of" in line for line in lines)
+    heading, *lines = survey.output.splitlines()
+    assert heading == "water, by household"
+    told, advice = lines[::2], lines[1::2]
+    assert len(told) == len(advice) == 2
+    assert all("Pooled, they give away the true value of" in line for line in told)
+    assert all("let rows belong to household" in line for line in advice)
     assert survey.run("audit", "units", survey.project, "--json", *memory) == ExitCode.OK
     found = json.loads(survey.output)
     assert ("read in parts" in survey.remarks) == (memory[1] == "0")
@@ -109,7 +112,7 @@ def test_a_survey_is_protected_by_household_from_init_to_verify(tmp_path):
     assert line.run("audit", "units", line.project) == ExitCode.OK
     assert "No sensitive attribute" in line.output
     assert line.run("report", line.project, "--out", tmp_path / "report.html") == ExitCode.OK
-    assert "All rows with the same household" in (tmp_path / "report.html").read_text()
+    assert "All rows with the same “household”" in (tmp_path / "report.html").read_text()
     assert line.run("rules", line.project) == ExitCode.OK
     assert 'columns = ["household"]' in line.output
 
@@ -149,7 +152,7 @@ def test_views_and_the_check_count_households_and_a_k_above_them_is_refused(tmp_
     line.run("check", line.project)
     unique = frame.groupby(["region", "sex", "illness"])["household"].transform("nunique") == 1
     alone = frame.loc[unique, "household"].nunique()
-    assert f"{alone} of 50 units (records with the same household) are unique" in line.output
+    assert f"{alone} of 50 units (records with the same “household”) are unique" in line.output
 
 
 def test_a_row_without_a_household_is_named_and_nothing_is_made(tmp_path):

@@ -102,7 +102,7 @@ def test_findings_name_columns_and_never_values(made):
 
 def test_an_unknown_recipient_is_named(made):
     assert made.run("check", made.project, "--recipient", "Nobody") == ExitCode.EXPECTED_ERROR
-    assert "no recipient called Nobody" in made.remarks
+    assert "no recipient Nobody" in made.remarks
 
 
 def test_the_report_keeps_the_reason_from_outsiders(empty):
@@ -127,7 +127,7 @@ def test_a_level_that_had_better_be_raised_is_told_as_the_command_that_raises_it
     assert one["remedies"][0]["recipient"] == "Institute B"
     assert made.run("check", made.project) == ExitCode.CHECK_FAILED
     assert "Institute B: not ready to release" in made.output
-    assert "Show sex at level 1 to Institute B: 12 → 0 suppressed" in made.output
+    assert "Show “sex” at level 1 to Institute B: 12 → 0 suppressed" in made.output
     command = next(line for line in made.output.splitlines() if "sfumato views" in line)
     assert "--recipient 'Institute B' --level sex=1" in command
     assert made.run("views", made.project, "--recipient", "Institute B", "--level", "sex=1") == 0

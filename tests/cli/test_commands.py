@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import pkgutil
 import shlex
@@ -15,7 +17,7 @@ from sfumato.cli import _parser, main
 from sfumato.commands import COMMANDS, adopt, audit, command_called, groups
 from sfumato.commands.shared.command import ExitCode
 from sfumato.commands.shared.groups import DELTA, EPSILON
-from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON
 from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS
 from sfumato.project.project_file import ProjectFile
@@ -89,6 +91,17 @@ def test_an_altered_bundle_fails_and_says_why(released):
     assert released.run("verify", bundle, "--project", released.project) == ExitCode.CHECK_FAILED
     assert "FAIL  Files" in released.output
     assert "checks failed" in released.output
+
+
+@pytest.mark.parametrize("memory", ["1000", "0.001"])
+def test_a_file_that_was_added_to_a_bundle_is_named(released, memory):
+    (bundle,) = released.bundles()
+    (bundle / "originals.csv").touch()
+    options = ("--project", released.project, "--memory", memory)
+    assert released.run("verify", bundle, *options) == ExitCode.CHECK_FAILED
+    assert "has 1 file that was not released: originals.csv." in released.output
+    released.run("verify", bundle, *options, "--json")
+    assert json.loads(released.output)["added_files"] == ["originals.csv"]
 
 
 def test_the_bundle_of_another_project_fails(released, tmp_path):
@@ -279,8 +292,15 @@ def test_the_table_s_order_of_rows_is_chosen_with_a_reason(made):
 
 def test_what_a_command_line_offers_is_what_the_engine_knows():
     """The commands state it themselves, so that their help needs nothing else."""
-    assert set(groups.RULES) == {rule.value for rule in Rule}
+    assert set(groups.RULES) == {rule.value for rule in PrivacyTest}
     assert (EPSILON, DELTA) == (USUAL_EPSILON, USUAL_DELTA)
     assert tuple(audience.value for audience in Audience) == audit.AUDIENCES
     assert audit.THRESHOLD == USUAL_THRESHOLD
     assert set(adopt.MATCHES) == {BY_KEY, BY_ROWS}
+
+
+def test_memory_is_not_searched_for_cycles_when_a_command_ends(line, monkeypatch):
+    registered = []
+    monkeypatch.setattr(atexit, "register", registered.append)
+    assert line.run("about", "--json") == ExitCode.OK
+    assert gc.freeze in registered

@@ -52,20 +52,58 @@ def test_each_holder_by_itself_publishes_its_table_of_table_2(line, name, column
     assert line.run("verify", holder.data().parent, "--project", holder.project) == ExitCode.OK
 
 
+def test_a_project_that_only_publishes_is_checked_and_asked_like_any_other(revenue):
+    line = revenue.line
+    assert revenue.run("check") == ExitCode.OK, line.remarks
+    assert "public: ready to release" in line.output
+    assert "Nobody's value can be narrowed to fewer than 2 values." in line.output
+    assert line.run("audit", "questions", revenue.project) == ExitCode.OK, line.remarks
+    report = line.folder / "report.html"
+    assert line.run("report", revenue.project, "--out", report) == ExitCode.OK
+    text = " ".join(re.sub(r"<[^>]+>", " ", report.read_text()).split())
+    assert f"{AGE} quasi-identifier generalized" in text
+    assert f"{SALARY} sensitive released as it is" in text
+    assert "What the published table promises" in text
+
+
+def test_what_no_table_can_keep_is_asked_and_not_promised(revenue):
+    line, rules = revenue.line, revenue.line.folder / "more.toml"
+    assert line.run("rules", revenue.project) == ExitCode.OK
+    rules.write_text(re.sub(r"l = \d", "l = 4", line.output))
+    assert line.run("rules", revenue.project, "--apply", rules) == ExitCode.OK, line.remarks
+    assert revenue.run("check") == ExitCode.CHECK_FAILED
+    assert "DANGER" in line.output
+    report = line.folder / "report.html"
+    assert line.run("report", revenue.project, "--out", report) == ExitCode.OK
+    text = html.unescape(report.read_text())
+    assert "What is asked of the published table" in text
+    assert "What the published table promises" not in text
+
+
+def tables_of(holder):
+    """Return the lines of the last output's table, cell by cell."""
+    lines = holder.line.output.splitlines()
+    [head] = [place for place, line in enumerate(lines) if line.startswith("Table of")]
+    return [re.split(r"\s{2,}", line) for line in lines[head + 1 :]]
+
+
 def test_the_two_tables_of_table_2_together_give_a_salary_away(revenue, census):
     assert revenue.publish() == ExitCode.OK
     assert census.publish() == ExitCode.OK
     for holder in (revenue, census):
         assert revenue.run("others", "--add", holder.data(), "--holder", holder.name) == ExitCode.OK
-    assert "Revenue: 2 classes by Age, own l = 2" in revenue.line.output
-    assert "Census: 2 classes by ZIP Code, own l = 2" in revenue.line.output
-    assert "Together they leave at least 1 of 3 values" in revenue.line.output
-    assert "The table of Census is the cause: the others leave 2." in revenue.line.output
+    assert tables_of(revenue) == [
+        ["Revenue", "2", "2", "2", "the cause", "Age"],
+        ["Census", "2", "2", "2", "the cause", "ZIP Code"],
+    ]
+    assert "All tables together can tell somebody's value exactly." in revenue.line.output
+    assert "the others' tables alone leave only 1." in revenue.line.output
+    assert "Without the table of Census, 2 would remain." in revenue.line.output
 
 
 def test_beside_the_first_table_the_second_holder_publishes_one_that_keeps_l(revenue, census):
     beside_revenue(revenue, census)
-    assert "Together they leave at least 2 of 3 values" in census.line.output
+    assert "The others' tables alone leave at least 2 of 3 values" in census.line.output
     found = figures(census, "--all")
     assert found["beside"] == ["Revenue"]
     assert (found["safe"], found["nodes"]) == (1, 3)
@@ -75,7 +113,7 @@ def test_beside_the_first_table_the_second_holder_publishes_one_that_keeps_l(rev
     assert set(shown[ZIP]) == {"*"}
     assert sorted(shown[SALARY]) == sorted(pd.read_csv(revenue.data())[SALARY])
     readme = (census.data().parent / "README.md").read_text()
-    assert "holds the other holders' tables as well" in readme
+    assert "holds the other holders' tables and knows nothing of how many people" in readme
     for first in (set(group) for _, group in pd.read_csv(revenue.data()).groupby(AGE)[SALARY]):
         for second in (set(group) for _, group in shown.groupby(ZIP)[SALARY]):
             assert len(first & second) >= 2
@@ -347,7 +385,7 @@ def test_a_bundle_is_taken_as_it_was_published(revenue, census, packed):
     [bundle] = revenue.out.iterdir()
     code = census.run("others", "--add", bundle, "--holder", "Revenue")
     assert code == ExitCode.OK, census.line.remarks
-    assert "Revenue: 2 classes by Age, own l = 2" in census.line.output
+    assert [(*row[:3], row[-1]) for row in tables_of(census)] == [("Revenue", "2", "2", "Age")]
     [other] = census.document().generalization.others
     assert other.quasi_identifiers == (AGE,)
     assert other.path == str(bundle if packed else bundle / "data.csv")

@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from sfumato.commands.shared import command as terminals
-from sfumato.commands.shared import opening
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, ExitCode
+from sfumato.project import source
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.files import Staging
 from tests.cli.conftest import RULES
@@ -232,9 +232,9 @@ def test_ctrl_c_cancels_and_leaves_nothing(made, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return table_of(*arguments)
 
-    table_of = opening.source_of
+    table_of = source.open_table
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(opening, "source_of", interrupted)
+    monkeypatch.setattr(source, "open_table", interrupted)
     assert made.release() == ExitCode.CANCELLED
     assert "Cancelled" in made.remarks
     assert made.bundles() == []
@@ -249,7 +249,7 @@ def test_ctrl_c_twice_ends_at_once(made, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         raise AssertionError("the second one was not heard")
 
-    monkeypatch.setattr(opening, "source_of", interrupted)
+    monkeypatch.setattr(source, "open_table", interrupted)
     assert made.release() == ExitCode.CANCELLED
 
 
@@ -277,7 +277,7 @@ def test_a_fault_shows_where_it_is_and_nothing_of_the_table(made, monkeypatch):
     def faulty(*arguments):
         raise KeyError("gout of patient P007")
 
-    monkeypatch.setattr(opening, "source_of", faulty)
+    monkeypatch.setattr(source, "open_table", faulty)
     assert made.release() == ExitCode.FAULT
     assert "KeyError in sfumato.commands.shared.opening, line " in made.remarks
     assert "gout" not in made.remarks + made.output

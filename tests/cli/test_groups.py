@@ -81,10 +81,13 @@ def test_risk_by_another_test_and_knowledge(crowd):
 
 def test_risk_is_printed_for_people_without_any_cell_value(crowd):
     assert crowd.run("risk", crowd.project, "--remedies") == ExitCode.OK
-    assert "illness, whoever knows sex, town" in crowd.output
-    assert "4 of 4 groups of people alike can be estimated closely" in crowd.output
-    assert "Clinic A" in crowd.output
-    assert "without town:" in crowd.output
+    assert "Whoever knows sex, town of a person" in crowd.output
+    assert "too high by more than 30 % at least 30 % of the time" in crowd.output.replace(
+        "\u202f", " "
+    )
+    lines = [line.split() for line in crowd.output.splitlines()]
+    assert ["Clinic", "A", "4", "4", "600"] in [line[:5] for line in lines]
+    assert ["Clinic", "A", "Without", "town"] in [line[:4] for line in lines]
     for value in (*TOWNS, "flu", "gout"):
         assert value not in crowd.output
 
@@ -102,7 +105,17 @@ def test_a_query_is_answered_with_the_truth_beside_it(crowd):
     half = first["estimate"] - first["low"]
     assert abs(first["estimate"] - answer["truth"]) < 2.0 * half
     assert crowd.run(*arguments, "--where", "age=25") == ExitCode.OK
-    assert "matching records have the value" in crowd.output
+    assert "records that match have this value" in crowd.output
+
+
+def test_each_mode_of_protecting_groups_is_told_with_its_cost(crowd):
+    costs = found(crowd, "query", crowd.project, "--modes")
+    told = {(one["rule"], one["sampling"]): one["mean_relative_error"] for one in costs}
+    assert told[None, None] < told["exact", "blind"]
+    assert [one["rule"] for one in costs if one["chosen"]] == ["exact"]
+    assert crowd.run("query", crowd.project, "--modes") == ExitCode.OK
+    assert f"(as it is set): {100 * told['exact', 'blind']:.0f} %." in crowd.output
+    assert "Every record simply perturbed: " in crowd.output
 
 
 def test_a_pool_of_queries_tells_the_errors(crowd):
@@ -123,7 +136,7 @@ def test_noisy_counts_are_weighed(crowd):
     for each in answer["groups"]:
         assert each["too_high"] + each["too_low"] + each["within"] == pytest.approx(1.0)
     assert crowd.run("noisy-counts", crowd.project, "--larger-than", "5000") == ExitCode.OK
-    assert "No group is as large as that." in crowd.output
+    assert "No group has more than 5,000 records." in crowd.output
 
 
 @pytest.mark.parametrize(

@@ -50,15 +50,15 @@ def test_a_table_with_faults_is_refused_and_mended_on_demand(made):
     assert made.run(*asked) == ExitCode.EXPECTED_ERROR
     assert "Row 2 repeats row 1" in made.remarks
     assert kept(made) == {}
-    assert made.run(*asked, "--mend") == ExitCode.OK
-    assert made.remarks.count("Mended") == 3
+    assert made.run(*asked, "--fix") == ExitCode.OK
+    assert made.remarks.count("Fixed") == 3
     assert kept(made) == {"sex": Taxonomy((("f", "any", "*"), ("m", "*", "*")))}
 
 
 def test_what_can_not_be_done_is_said(made):
     ask = ("hierarchy", made.project)
     assert made.run(*ask, "--propose") == ExitCode.USAGE
-    assert made.run(*ask, "--column", "sex", "--mend") == ExitCode.USAGE
+    assert made.run(*ask, "--column", "sex", "--fix") == ExitCode.USAGE
     assert made.run(*ask, "--column", "sexx", "--propose") == ExitCode.EXPECTED_ERROR
     assert "Did you mean sex" in made.remarks
     assert made.run(*ask, "--column", "sex") == ExitCode.EXPECTED_ERROR
@@ -117,6 +117,6 @@ def test_what_a_file_is_for_can_be_said(made):
     assert made.run(*asked, f"{file.name}=sex") == ExitCode.OK, made.remarks
     assert list(kept(made)) == ["sex"]
     assert made.run(*asked, "a=sex", "--column", "sex") == ExitCode.USAGE
-    assert made.run("hierarchy", made.project, "--import", folder, "--mend") == ExitCode.USAGE
+    assert made.run("hierarchy", made.project, "--import", folder, "--fix") == ExitCode.USAGE
     both = ("--column", "sex", "--import", file, file)
     assert made.run("hierarchy", made.project, *both) == ExitCode.USAGE

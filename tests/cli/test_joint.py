@@ -158,7 +158,7 @@ def test_the_audit_tells_of_combinations_and_of_each_column(released):
         (
             RULES.replace('"illness", "ward"]', '"illness"]')
             + '[[policy]]\nattributes = ["ward"]\nmechanism = "uniform"\n',
-            "illness stands alone",
+            "illness is a single one",
         ),
         (RULES + '[[policy]]\nattributes = ["ward"]\nmechanism = "uniform"\n', "ward"),
         (RULES + LIMITS.replace("gout", "plague"), "a value, plague"),

@@ -121,3 +121,12 @@ def test_audit_trace_and_the_attacker_know_the_noise(line, released):
     leaked.write_bytes((made[1][2] / "data.csv").read_bytes())
     assert line.run("trace", leaked, "--project", line.project) == ExitCode.OK, line.remarks
     assert "come from the release to Insurer" in line.output
+
+    names = {name: f"c{place}" for place, name in enumerate(pd.read_csv(leaked).columns)}
+    pd.read_csv(leaked, dtype=str).rename(columns=names).to_csv(leaked, index=False)
+    assert line.run("trace", leaked, "--project", line.project, "--json") == ExitCode.OK
+    told = json.loads(line.output)
+    assert told["matched_columns"][names["days"]] == "days"
+    assert [each["recipients"] for each in told["releases"] if each["is_source"]] == ["Insurer"]
+    assert line.run("trace", leaked, "--project", line.project) == ExitCode.OK
+    assert f"{names['days']} is days" in line.output

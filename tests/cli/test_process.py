@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from sfumato.formats.language import asked_for
 from tests.project.making import PASSPHRASE
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +113,16 @@ def test_a_reader_that_has_had_enough_is_no_fault(made):
     )
     assert ended.stdout == "#"
     assert ended.stderr == ""
+
+
+def test_the_window_speaks_the_language_that_the_command_line_asks_for(made, monkeypatch):
+    application = pytest.importorskip("sfumato.ui.shell.application")
+    asked = []
+    monkeypatch.setattr(application, "run_window", lambda _path: asked.append(asked_for()) or 0)
+    assert made.run("--language", "de", "open", made.project) == ExitCode.OK
+    assert made.run("open", made.project, "--language=de") == ExitCode.OK
+    assert made.run("open", made.project) == ExitCode.OK
+    assert asked == ["de", "de", ""]
 
 
 def test_the_window_is_opened_with_or_without_a_project(made, monkeypatch):

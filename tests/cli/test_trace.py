@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from sfumato.project.ledger import EntryKind
+from tests.formats.workbooks import hiding
 from tests.project.making import table
 
 
@@ -35,6 +37,20 @@ def test_a_bundle_is_traced_to_its_recipient(large, recipient):
     assert "480 rows" in large.output
     named = [text for text in large.output.splitlines() if text.startswith("source")]
     assert [recipient in text for text in named] == [True]
+    assert "withdrawn" not in large.output
+    assert large.run("ledger", large.project, "--json") == ExitCode.OK
+    [number] = [
+        each["number"]
+        for each in json.loads(large.output)["entries"]
+        if each["kind"] == EntryKind.RELEASE_PREPARED
+    ]
+    assert large.run("withdraw", large.project, str(number), "--reason", "Wrong") == ExitCode.OK
+    assert large.run("trace", bundle, "--project", large.project) == ExitCode.OK
+    told = f"Still counted: the release to {recipient}, withdrawn on"
+    assert told in large.output
+    code = large.run("audit", "coalition", large.project, "--with", recipient)
+    assert code == ExitCode.OK, large.remarks
+    assert told in large.output
 
 
 def test_a_long_table_s_bundle_is_traced_in_parts(large):
@@ -125,3 +141,25 @@ def test_pseudonyms_are_told_with_their_share(line):
         "rows": 4,
         "share": 0.8,
     }
+
+
+def test_what_is_left_out_of_a_found_workbook_is_told(large):
+    assert large.release("Clinic A") == ExitCode.OK
+    (bundle,) = large.bundles()
+    found = hiding(large.folder / "found.xlsx", pd.read_csv(bundle / "data.csv"), 5)
+    assert large.run("trace", found, "--project", large.project) == ExitCode.OK
+    assert "Caution: The sheet hides 5 rows" in large.output
+    assert large.run("trace", found, "--project", large.project, "--json") == ExitCode.OK
+    [remark] = json.loads(large.output)["remarks"]
+    assert remark.startswith("The sheet hides 5 rows")
+
+
+def test_columns_that_a_part_of_a_release_does_not_tell_are_not_said_to_be_in_none(large):
+    """Six rows whose columns have other names are a release's all the same."""
+    assert large.release("Clinic A") == ExitCode.OK
+    (bundle,) = large.bundles()
+    part = pd.read_csv(bundle / "data.csv").head(6).assign(other="x")
+    part.to_csv(large.folder / "part.csv", index=False)
+    large.run("trace", large.folder / "part.csv", "--project", large.project)
+    assert "Not recognized, so not compared: other." in large.output
+    assert "Not in any release" not in large.output

@@ -35,6 +35,41 @@ def test_levels_are_found_shown_released_and_taken_back(made):
     assert view_of(made, "Institute B") is None
 
 
+def test_cells_are_suppressed_by_importance_and_what_can_not_be_is_said(made):
+    asked = ("views", made.project, "--recipient", "Institute B")
+    assert made.run(*asked, "--k", "3", "--cells", "--suppress", "0.2", "--propose") == 0
+    assert "at most 20.0 % of the cells suppressed" in made.output
+    assert view_of(made, "Institute B").cells
+    assert made.run("views", made.project, "--importance", "sex", "--json") == ExitCode.OK
+    told = json.loads(made.output)
+    assert [(one["cells"], one["suppressed cells"]) for one in told if one["k"]] == [(True, 0)]
+    with ProjectFile.open(made.project, PASSPHRASE) as project:
+        assert project.document.importance == ("sex",)
+    assert made.run("views", made.project, "--importance", "height") == ExitCode.EXPECTED_ERROR
+    assert "height is not a quasi-identifier" in made.remarks
+    assert made.run(*asked, "--cells", "--rows") == ExitCode.USAGE
+    assert made.run(*asked, "--rows") == ExitCode.OK
+    assert view_of(made, "Institute B").cells is None
+
+
+def test_editions_with_suppressed_cells_say_that_fewer_share_what_they_show_together(made):
+    asked = ("views", made.project, "--recipient", "Institute B", "--k", "3", "--cells")
+    assert made.run(*asked, "--suppress", "0.2", "--propose") == 0, made.remarks
+    out = made.folder / "out"
+    released = ("release", made.project, "--recipient", "Institute B", "--out", out)
+    assert made.run(*released) == ExitCode.OK, made.remarks
+    [first] = out.iterdir()
+    assert "fewer may share" not in (first / "README.md").read_text(encoding="utf-8")
+    path = made.folder / "next.csv"
+    pd.read_csv(made.folder / "ward.csv").iloc[1:].to_csv(path, index=False)
+    assert made.run("source", made.project, "--new-edition", path) == ExitCode.OK, made.remarks
+    assert made.run(*released) == ExitCode.OK, made.remarks
+    [second] = set(out.iterdir()) - {first}
+    readme = " ".join((second / "README.md").read_text(encoding="utf-8").split())
+    assert "fewer may share what these show together" in readme
+    assert "* can stand in one where another shows a value" in readme
+
+
 def test_without_a_view_today_s_classes_are_told_and_a_k_is_proposed_by_trust(made):
     assert made.run("views", made.project, "--json") == ExitCode.OK
     today = json.loads(made.output)

@@ -20,7 +20,7 @@ from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, ViewRule
 from sfumato.project.release.batches import batch_of
-from sfumato.project.release.brought_together import mark_of, marks_as_told
+from sfumato.project.release.group_shuffle import mark_of, marks_as_told
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.views import coarsened
 from sfumato.project.release.workers import plain_schema

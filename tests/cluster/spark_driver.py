@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import sys
+import tempfile
 import warnings
-from dataclasses import asdict
+from functools import partial, reduce
 from pathlib import Path
 
 import pyarrow.parquet
 from pyspark import TaskContext
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import DataFrame, SparkSession
 
 import sfumato.spark
-from sfumato.engine.core.errors import SfumatoError
-from sfumato.spark import KeySource, class_facts, read_plan, release, view_facts
+from sfumato.spark import KeySource, SparkRows, read_plan, release
+from tests.cluster.engine_cases import CASES, answer, in_parts
 from tests.cluster.sent import dies_once
 
 
 def main(folder: Path) -> None:
     sfumato.spark._TOGETHER = 90
-    plan, source = read_plan(folder / "plan.json"), KeySource.in_file(folder / "keys.bin")
-    (folder / "events").mkdir()
+    for name in ("events", "read"):
+        (folder / name).mkdir()
     spark = (
         SparkSession.builder.master("local[2,4]")
         .config("spark.ui.enabled", "false")
@@ -35,78 +35,45 @@ def main(folder: Path) -> None:
         .config("spark.driver.host", "127.0.0.1")
         .getOrCreate()
     )
-    table = spark.read.parquet(str(folder / "table.parquet"))
+    answer(folder, partial(rows_of, spark, folder / "read"), lambda rows: rows.frame.toArrow())
 
-    def dying(table, name, at):
-        """The same table, of which a part is read so often until its process ends at once."""
+    def sent(name):
+        place = folder / name
+        table = spark.read.parquet(str(place / "table.parquet"))
+        return table, read_plan(place / "plan.json"), KeySource.in_file(place / "keys.bin")
+
+    def dying(name, at):
+        """A table of which a part is read so often until its process ends at once."""
+        table, plan, source = sent(name)
 
         def read(batches):
             if TaskContext.get().partitionId() == 1:
                 dies_once(folder, name, at)
             yield from batches
 
-        return table.repartition(4).mapInArrow(read, table.schema)
+        made = release(table.repartition(4).mapInArrow(read, table.schema), plan, source)
+        pyarrow.parquet.write_table(made.toArrow(), folder / f"{name}-killed.parquet")
 
-    def keep(name, made):
-        pyarrow.parquet.write_table(made.toArrow(), folder / f"{name}.parquet")
-
-    keep("whole", release(table.repartition(1), plan, source))
     # For the keys, then for the release.
-    keep("killed", release(dying(table, "read", 2), plan, source))
-
-    # As Arrow reads it: whole numbers that Spark hands on are decimals where some are missing.
-    whole = pyarrow.parquet.read_table(folder / "table.parquet").to_pandas()
-    whole.to_csv(folder / "table.csv", index=False)
-    texts = spark.read.csv(str(folder / "table.csv"), header=True)
-    keep("texts", release(texts.repartition(3), plan, source))
-
-    def sent(name):
-        place = folder / name
-        return read_plan(place / "plan.json"), KeySource.in_file(place / "keys.bin")
-
-    keep("strict", release(table.repartition(3), *sent("strict")))
-    of_units = in_halves(spark, folder / "units")
-    keep("units", release(of_units, *sent("units")))
+    dying("plain", 2)
     # For the keys, two attributes' groups and the mark of both, then for the release.
-    keep("groups", release(dying(table, "groups", 5), *sent("groups")))
-    facts = {"": class_facts(table.repartition(3), ["age", "zip"], "illness")}
-    facts |= view_facts(of_units, *sent("units"))
-    told = {name: asdict(each) for name, each in facts.items()}
-    (folder / "facts.json").write_text(json.dumps(told))
-    illness = functions.when(table.age == 30, "Secret").otherwise(table.illness)
-    alone = functions.when(table.person == table.first()["person"], 200).otherwise(table.age)
-    for name, spoilt in (
-        ("class", table.withColumn("age", alone)),
-        ("groups", table.withColumn("grade", functions.lit("low"))),
-        ("row", table.withColumn("illness", illness)),
-        ("keys", table.union(table.limit(2)).repartition(3)),
-        ("columns", table.drop("zip")),
-    ):
-        try:
-            of = {"class": "strict", "groups": "groups"}.get(name, ".")
-            release(spoilt, *sent(of)).toArrow()
-        except SfumatoError as error:
-            said = f"{type(error).__name__}: {error}"
-        except Exception as error:
-            said = str(error)
-        (folder / f"{name}.txt").write_text(said)
-    tables = {"strict": table, "units": of_units, "groups": table}
-    plans = [made_plan(release(each, *sent(name))) for name, each in tables.items()]
+    dying("groups", 5)
+    plans = [made_plan(release(*sent(name))) for name in CASES]
     (folder / "explained.txt").write_text("".join(plans))
     files = [path.read_bytes() for path in (folder / "scratch").rglob("*") if path.is_file()]
     (folder / "scratch.bin").write_bytes(b"".join(files))
     spark.stop()
 
 
-def in_halves(spark, folder):
-    """The table in two partitions, in its own order."""
-    whole = pyarrow.parquet.read_table(folder / "table.parquet")
-    halves = []
-    for number in range(2):
-        path = folder / f"half-{number}.parquet"
-        pyarrow.parquet.write_table(whole.slice(number * len(whole) // 2, len(whole) // 2), path)
-        halves.append(spark.read.parquet(str(path)))
-    return halves[0].union(halves[1])
+def rows_of(spark, folder, table):
+    """The table in three partitions, in its own order, from files of its own."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    parts = []
+    for number, part in enumerate(in_parts(table)):
+        path = place / f"{number}.parquet"
+        pyarrow.parquet.write_table(part, path)
+        parts.append(spark.read.parquet(str(path)))
+    return SparkRows(reduce(DataFrame.union, parts))
 
 
 def made_plan(made) -> str:

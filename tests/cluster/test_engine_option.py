@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -78,10 +79,10 @@ def here(monkeypatch):
     monkeypatch.setitem(engines.MAKERS, "dask", made)
 
 
-def released(line, engine, folder, *more):
-    """Run a release in a process of its own, which ends with all that the engine starts."""
+def releasing(line, engine, folder, *more):
+    """Start a release in a process of its own, which ends with all that the engine starts."""
     words = ("release", line.project, "--recipient", "Clinic A", "--out", folder)
-    return subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-m", "sfumato", *map(str, words), "--engine", engine, *more],
         env={
             **os.environ,
@@ -90,11 +91,29 @@ def released(line, engine, folder, *more):
             "PYTHONPATH": str(ROOT / "app"),
         },
         cwd=line.folder,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=300,
-        check=False,
     )
+
+
+def released(line, engine, folder, *more):
+    """Run such a release to its end."""
+    process = releasing(line, engine, folder, *more)
+    output, remarks = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, remarks)
+
+
+def java_of(parent):
+    """Return the Java that a process has started, by its number; None while there is none."""
+    listing = ["ps", "-eo", "pid=,ppid=,comm="]
+    told = subprocess.run(listing, check=True, capture_output=True, text=True)
+    rows = [line.split(None, 2) for line in told.stdout.splitlines()]
+    below = {str(parent)}
+    for pid, above, _ in sorted(rows, key=lambda row: int(row[0])):
+        if above in below:
+            below.add(pid)
+    return next((int(pid) for pid, _, name in rows if pid in below and name == "java"), None)
 
 
 def of_houses():
@@ -142,6 +161,28 @@ def test_an_engine_holds_back_the_rows_of_a_unit_that_the_project_does(tmp_path,
     assert (made / "data.parquet").read_bytes() == (own / "data.parquet").read_bytes()
 
 
+@pytest.mark.slow
+@pytest.mark.queued
+@pytest.mark.parametrize("engine", ENGINES[1:])
+@pytest.mark.parametrize("point", ["begun", "at work"])
+def test_where_java_is_killed_nothing_is_released_and_it_is_said(tmp_path, engine, point):
+    line = made_from(tmp_path)
+    before = sorted(each.name for each in tmp_path.iterdir())
+    out = tmp_path / "by-engine"
+    process = releasing(line, engine, out, "--format", "parquet", "--accept", REASON)
+    while process.poll() is None:
+        java = java_of(process.pid)
+        if java is not None and (point == "begun" or any(tmp_path.rglob("blockmgr-*"))):
+            os.kill(java, signal.SIGKILL)
+            break
+    _, remarks = process.communicate(timeout=300)
+    assert process.returncode == ExitCode.EXPECTED_ERROR, remarks
+    assert "Spark ended before all rows were made" in remarks
+    assert sorted(each.name for each in tmp_path.iterdir()) == before
+    with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
+        assert project.releases == ()
+
+
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_with_an_engine_the_table_is_never_read_as_a_whole(tmp_path, monkeypatch, ending):
@@ -178,20 +219,17 @@ def test_an_engines_rows_are_put_into_a_zip_file_too(line):
 
 
 @pytest.mark.usefixtures("here")
-def test_an_engine_counts_classes_before_it_makes_the_rows(line):
-    assert line.release("Clinic A", "--engine", "dask", "--count-classes") == ExitCode.OK
+@pytest.mark.parametrize("engine", ["Dask", "Sfumato"])
+def test_classes_are_counted_before_the_rows_are_made(line, engine):
+    named = ("--engine", "dask") if engine == "Dask" else ()
+    assert line.release("Clinic A", *named, "--count-classes") == ExitCode.OK, line.remarks
     frame = ARROW.to_pandas()
     sizes, kinds = frame.groupby("sex").size(), frame.groupby("sex")["illness"].nunique()
-    assert f"Dask counted 40 records in {len(sizes)} classes" in line.remarks
+    assert f"{engine} counted 40 records in {len(sizes)} classes" in line.remarks
     assert f"the smallest has {sizes.min()}, and 0 records are unique" in line.remarks
     assert kinds.min() == 1
     assert "illness: 1 value or more in each class (l), as mixed as 1" in line.remarks
     assert len(line.bundles()) == 1
-
-
-def test_classes_are_not_counted_without_an_engine(line):
-    assert line.release("Clinic A", "--count-classes") == ExitCode.EXPECTED_ERROR
-    assert "Name one: --engine dask" in line.remarks
 
 
 @pytest.mark.parametrize("format_name", ["sav", "dta"])

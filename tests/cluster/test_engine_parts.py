@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from sfumato.commands.shared import engines
-from sfumato.engine.core.errors import PolicyError, TableError
+from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.formats import records
 from sfumato.formats.tables import delimited
@@ -104,6 +104,7 @@ CASES = {
 IN_TEXTS = {"rows alone", "two rows of a unit", "units as in the table", "groups"}
 
 
+@pytest.mark.turns(2)
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("case", "ending"),
@@ -142,30 +143,14 @@ def test_no_key_is_in_the_graph_of_a_release_of_units(ward, tmp_path):
     assert [form for key in secrets for form, text in forms_of(key) if text in graph] == []
 
 
-@pytest.mark.slow
-def test_units_that_differ_in_what_is_drawn_once_are_refused_on_a_cluster(ward, tmp_path):
-    frame = of_units(frame_of())
-    with ward(frame, by_house(2, "illness")) as project:
-        plan, _, source = sent_units(project, tmp_path)
-    house = frame["house"].iloc[0]
-    first = frame.index[frame["house"] == house][0]
-    other = "gout" if frame["illness"].iloc[0] != "gout" else "flu"
-    frame["illness"] = frame["illness"].where(frame.index != first, other)
-    with (
-        dask.config.set(scheduler="sync"),
-        pytest.raises(PolicyError, match="differs between the rows of 1 group: illness"),
-    ):
-        adapter.release(dd.from_pandas(frame, npartitions=3), plan, source)
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("rows", [299, 300])
 def test_a_table_that_changes_while_the_engine_works_is_refused(ward, tmp_path, monkeypatch, rows):
     made_by = engines.MAKERS["dask"]
 
     def swapped(table, *given):
-        frame = pd.read_parquet(table.parts[0].path).iloc[:rows]
-        pa.parquet.write_table(pa.Table.from_pandas(frame), table.parts[0].path)
+        frame = pd.read_parquet(table.parts[0].part.path).iloc[:rows]
+        pa.parquet.write_table(pa.Table.from_pandas(frame), table.parts[0].part.path)
         made_by(table, *given)
 
     monkeypatch.setitem(engines.MAKERS, "dask", swapped)

@@ -69,11 +69,14 @@ def press(*keys: str) -> None:
 
 
 def press_until(key: str, what: tuple[str, str]) -> None:
-    """Press a key again and again, until something is heard."""
+    """Press a key again and again, until something is heard; what is announced is no answer."""
     for _ in range(MOST_TABS):
         before = len(heard)
         press(key)
-        wait(lambda before=before: len(heard) > before, f"anything after {key}")
+        wait(
+            lambda before=before: any(kind == "focused" for kind, _ in heard[before:]),
+            f"a move of the focus after {key}",
+        )
         if what in heard[before:]:
             return
     raise SystemExit(f"{key} never led to {what}; heard {heard}")
@@ -104,7 +107,7 @@ def main() -> None:
         by_keys, second = list(heard), told(application)
         press("ctrl+1")
         wait(lambda: ("announced", "Data") in heard, "the first panel")
-        press_until("Tab", ("focused", "push button: Try the sample"))
+        press_until("Tab", ("focused", "push button: Blank sample"))
         press("space")
         wait(lambda: ("push button", "Load table") in told(application), "the sample's options")
         press_until("Tab", ("focused", "push button: Load table"))

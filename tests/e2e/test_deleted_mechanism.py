@@ -63,11 +63,14 @@ from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
+from sfumato.ui.panels.policy.board.drawer import DRAWER
 from sfumato.ui.state.settings import MemoryStore
 
 table_file, rules, mechanism = sys.argv[2:5]
 application = QApplication([])
-session = Session(store=MemoryStore())
+store = MemoryStore()
+store.setValue(DRAWER, 1)
+session = Session(store=store)
 window = MainWindow(session)
 window.show()
 path = Path(table_file)
@@ -106,6 +109,7 @@ def without(mechanism: str, folder: Path) -> Path:
     app = folder / "app"
     package = app / "sfumato"
     shutil.copytree(ROOT / "app" / "sfumato", package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "resources", folder / "resources")
     own = type(all_mechanisms()[mechanism]).__module__.split(".mechanisms.")[1].split(".")[0]
     for room in ("engine/mechanisms", "ui/panels/policy/mechanisms"):
         home = package / room / own
@@ -113,9 +117,9 @@ def without(mechanism: str, folder: Path) -> Path:
             shutil.rmtree(home)
         else:
             home.with_suffix(".py").unlink()
-    (package / "resources" / "help" / f"mechanism-{mechanism}.md").unlink()
+    (folder / "resources" / "help" / f"mechanism-{mechanism}.md").unlink()
     code = "".join(path.read_text("utf-8") for path in package.rglob("*.py"))
-    for guide in (package / "resources" / "recipient").glob(f"{mechanism}*.md"):
+    for guide in (folder / "resources" / "recipient").glob(f"{mechanism}*.md"):
         if not re.search(f'"{guide.stem}"', code):
             guide.unlink()
     return app
@@ -142,6 +146,7 @@ def tried(app: Path, *arguments: object) -> tuple[list[str], str]:
     return ended.stdout.splitlines(), ended.stderr
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",

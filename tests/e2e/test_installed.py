@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("pyproject.toml", "README.md", "NOTICE.md", "app")
+SOURCES = ("pyproject.toml", "README.md", "NOTICE.md", "setup.py", "app", "resources")
 LOCKED = ROOT / "installer" / "locked" / "run.txt"
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,7 @@ def test_the_wheel_holds_the_package_with_its_resources_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"sfumato"}
     held = {name for name in names if name.startswith("sfumato/resources/")}
-    wanted = ROOT / "app" / "sfumato" / "resources"
+    wanted = ROOT / "resources"
     files = [path for path in wanted.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert held == {f"sfumato/{path.relative_to(wanted.parent).as_posix()}" for path in files}
 

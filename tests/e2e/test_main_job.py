@@ -60,7 +60,8 @@ class NewUser:
         if panel.unprotected.protect.isVisible():
             click(panel.unprotected.protect)
         else:
-            click(next(c for c in panel.unprotected.cards if c.text().startswith("Uniform")))
+            cards = panel.unprotected.cards
+            click(next(c for c in cards if c.sentence.startswith("Uniform retention")))
         press(panel, panel.page.recipients.add_typical.text().replace("&", ""))
         for row, retention in enumerate(LEVELS.values()):
             panel.page.recipients.table.selectRow(row)

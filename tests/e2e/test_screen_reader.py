@@ -69,7 +69,7 @@ def test_the_window_its_steps_and_its_menus_are_there_with_their_names(told):
 
 def test_a_panel_that_is_brought_up_by_its_key_is_announced_and_shown(told):
     assert ["announced", "Attributes"] in told["keys"]
-    assert "Attributes" in named(told["second"], "label")
+    assert "Attributes" in named(told["second"], "heading")
     assert "Open a table…" not in named(told["second"], "push button")
 
 

@@ -19,11 +19,18 @@ _WRITER = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_size_t, c
 
 
 @dataclass(frozen=True)
+class Tag:
+    """A missing value with a reason: a letter from A to Z, or an underscore."""
+
+    letter: str
+
+
+@dataclass(frozen=True)
 class SasColumn:
-    """A column of a SAS file; numbers or texts, None where missing."""
+    """A column of a SAS file; numbers or texts, None where missing, a `Tag` with a reason."""
 
     name: str
-    values: Sequence[float | str | None]
+    values: Sequence[float | str | Tag | None]
     format: str = ""
     label: str = ""
 
@@ -77,6 +84,9 @@ def write_sas(path: Path, columns: Sequence[SasColumn]) -> Path:
             value = column.values[row]
             if value is None:
                 writing.call("readstat_insert_missing_value", variable)
+            elif isinstance(value, Tag):
+                letter = ctypes.c_char(value.letter.encode())
+                writing.call("readstat_insert_tagged_missing_value", variable, letter)
             elif isinstance(value, str):
                 writing.call("readstat_insert_string_value", variable, value.encode())
             else:
@@ -114,5 +124,23 @@ def write_catalog(path: Path, sets: Mapping[str, Mapping[float, str]]) -> Path:
                 added, ctypes.c_double(value), text.encode()
             )
     writing.call("readstat_begin_writing_sas7bcat", None)
+    writing.save(path)
+    return path
+
+
+def write_portable(path: Path, name: str, values: Sequence[float | None], missing: float) -> Path:
+    """Write a .por file with one column of numbers, one of which is declared missing."""
+    writing = _Writing()
+    variable = _add_variable(writing, SasColumn(name, values))
+    declare = writing.library.readstat_variable_add_missing_double_value
+    assert declare(variable, ctypes.c_double(missing)) == 0
+    writing.call("readstat_begin_writing_por", None, ctypes.c_long(len(values)))
+    for value in values:
+        writing.call("readstat_begin_row")
+        if value is None:
+            writing.call("readstat_insert_missing_value", variable)
+        else:
+            writing.call("readstat_insert_double_value", variable, ctypes.c_double(value))
+        writing.call("readstat_end_row")
     writing.save(path)
     return path

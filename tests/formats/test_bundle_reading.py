@@ -103,6 +103,16 @@ def test_a_zip_of_something_else_is_no_bundle(tmp_path):
     assert "is not a bundle" in refusal(path)
 
 
+def test_a_data_file_with_a_column_without_a_name_is_refused(tmp_path):
+    path = tmp_path / "bundle"
+    path.mkdir()
+    write_bundle(case().contents, path, "sav", Silent())
+    whole = (path / "data.sav").read_bytes()
+    assert b"WEIGHT" in whole
+    (path / "data.sav").write_bytes(whole.replace(b"WEIGHT", b"\0EIGHT", 1))
+    assert "data.sav can't be read" in refusal(path, accept_altered=True)
+
+
 @pytest.mark.parametrize("name", ["data.csv", "README.md"])
 def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()
@@ -212,7 +222,12 @@ def test_a_zip_that_unpacks_to_more_than_it_states_is_refused(folder, tmp_path):
 
 def test_a_damaged_zip_is_told(packed):
     whole = bytearray(packed.read_bytes())
-    whole[len(whole) // 2] ^= 0xFF
+    with zipfile.ZipFile(packed) as archive:
+        entry = max(archive.infolist(), key=lambda one: one.compress_size)
+    name_length = int.from_bytes(
+        whole[entry.header_offset + 26 : entry.header_offset + 28], "little"
+    )
+    whole[entry.header_offset + 30 + name_length + entry.compress_size // 2] ^= 0xFF
     packed.write_bytes(bytes(whole))
     assert "is damaged" in refusal(packed)
 

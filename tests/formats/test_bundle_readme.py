@@ -21,9 +21,10 @@ import pytest
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.core.wording import set_apart
 from sfumato.engine.matrices.estimate import estimate_frequencies
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
-from sfumato.engine.mechanisms.base import Fact, Promise, PublishedFacts
+from sfumato.engine.mechanisms.base import Promise, PromiseFigure, PublishedFacts
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.bundles.readme import readme_of
 from sfumato.formats.bundles.writing import BundleContents, write_bundle
@@ -167,7 +168,7 @@ def test_the_readme_names_who_what_and_how(tmp_path, format_name):
         contents.release_id,
         "600 records",
         f"data.{format_name}",
-        contents.perturbations[0].promise.sentence,
+        set_apart(contents.perturbations[0].promise.sentence, {"illness"}),
         "| illness |  | **perturbed**: Uniform retention |",
         "| age | Age in years | as in the source |",
         "| pressure |  | grouped into bins |",
@@ -192,7 +193,7 @@ def test_a_table_without_perturbed_columns_says_so():
 
 def test_an_unbounded_figure_is_shown_as_such():
     this = case().contents
-    promise = Promise("It promises nothing.", (Fact("ε", "Privacy loss", float("inf")),))
+    promise = Promise("It promises nothing.", (PromiseFigure("ε", "Privacy loss", float("inf")),))
     facts = replace(this.perturbations[0], promise=promise)
     text = readme(replace(this, perturbations=(facts,)))
     assert "| ε | Privacy loss | ∞ |" in text

@@ -12,12 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import Domain
-from sfumato.formats import comparison
 from sfumato.formats.comparison import (
-    all_within,
     codes_in,
     decoded,
-    differing_places,
     differing_rows,
 )
 from tests.thorough import tried
@@ -103,21 +100,3 @@ def test_codes_become_values_again():
     found = decoded(domain, codes_in(domain, column), "x")
     assert found.name == "x"
     assert [None if pd.isna(value) else value for value in found] == ["b", None, "a"]
-
-
-def test_rows_are_found_in_any_order_but_none_too_often():
-    frame = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", None]})
-    assert all_within(frame, frame.iloc[::-1])
-    assert all_within(frame, frame.iloc[[2, 0]])
-    assert not all_within(frame, frame.iloc[[2, 2]])
-    assert not all_within(frame, pd.DataFrame({"a": [1], "b": [None]}))
-
-
-def test_rows_elsewhere_are_compared_stretch_by_stretch(monkeypatch):
-    monkeypatch.setattr(comparison, "_STRETCH", 3)
-    expected = pd.Series(pd.Categorical(["a", "b", None, "c", "a", "b", "c", None]))
-    places = np.array([7, 3, 1, 0, 5, 2, 6])
-    actual = expected.astype(object).take(places).reset_index(drop=True)
-    assert not differing_places(expected, places, actual).any()
-    actual[4], actual[6] = "c", None
-    assert differing_places(expected, places, actual).nonzero()[0].tolist() == [4, 6]

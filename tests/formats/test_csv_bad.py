@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
@@ -13,7 +16,7 @@ from sfumato.formats.errors import (
     OpenQuote,
     RaggedRow,
 )
-from sfumato.formats.options import RaggedRows, ReadOptions
+from sfumato.formats.options import BadValues, RaggedRows, ReadOptions
 from sfumato.formats.reading import detect_options, preview, read_file, read_table
 from tests.formats.reading import frame_of, plain, read_text
 
@@ -179,6 +182,13 @@ def test_a_nul_character_is_told_with_its_line(tmp_path):
     )
 
 
+def test_nul_characters_in_every_line_are_told_too(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("d,x\n" + f"1,\0{SECRET[:1]}\n" * 10)
+    with pytest.raises(DamagedFile, match=r"Line 2 of table\.csv holds a NUL"):
+        detect_options(path)
+
+
 def test_a_very_long_field_is_read(tmp_path):
     long = "x" * 5_000_000
     frame = frame_of(tmp_path, f'a,b\n1,"{long}\n{long}"\n2,y\n')
@@ -188,7 +198,7 @@ def test_a_very_long_field_is_read(tmp_path):
 def test_a_field_too_long_to_be_one_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("sfumato.formats.tables.delimited.BLOCK_SIZES", (1000, 2000))
     error = expect_refusal(tmp_path, OpenQuote, f'a,b\n1,"{SECRET * 1000}"\n')
-    assert "has a field longer than" in error.what
+    assert "has a record longer than" in error.what
 
 
 def test_a_column_alone_keeps_its_missing_values(tmp_path):
@@ -211,3 +221,27 @@ def test_a_folder_is_no_file(tmp_path):
         detect_options(tmp_path)
     with pytest.raises(CannotOpen, match="is a folder"):
         read_table(tmp_path, ReadOptions(), Silent())
+
+
+def test_a_remark_on_bad_values_names_them_and_offers_a_choice(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n" + "".join(f"{'x' if i in (3, 7) else i * 10}\n" for i in range(300)))
+    options = replace(detect_options(path), bad_values=BadValues.MISSING)
+    (note,) = read_file(path, options, Silent()).notes
+    assert (note.columns, note.count, note.rows) == (("a",), 2, (4, 8))
+    assert pd.api.types.is_string_dtype(
+        read_file(path, note.ways[0].options, Silent()).table.frame["a"]
+    )
+
+
+def test_a_column_given_up_late_offers_its_values_as_missing(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = 100_000
+    path.write_text("a\n" + "".join(f"{i if i < rows * 0.7 else 'x'}\n" for i in range(rows)))
+    found = read_file(path, detect_options(path), Silent())
+    noted = [note for note in found.notes if note.columns == ("a",)]
+    assert noted
+    for way in [way for note in noted for way in note.ways]:
+        frame = read_file(path, way.options, Silent()).table.frame
+        assert pd.api.types.is_numeric_dtype(frame["a"])
+        assert frame["a"].isna().any()

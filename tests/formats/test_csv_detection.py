@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.formats import delimited_notes
+from sfumato.formats.delimited_notes import beginning_of
 from sfumato.formats.options import DateOrder
 from sfumato.formats.reading import detect_options, preview
 from sfumato.formats.sniffing import sniff
@@ -80,6 +82,14 @@ def test_groups_of_digits_that_may_be_codes_are_no_numbers(tmp_path):
     path.write_text("firm,seat\n123 456 789,A\n987 654 321,B\n")
     assert detect_options(path).thousands == ""
     assert plain(read(path).table.frame["firm"]) == ["123 456 789", "987 654 321"]
+
+
+@pytest.mark.parametrize("size", range(20, 30))
+def test_a_line_that_the_sample_cuts_off_says_nothing(tmp_path, monkeypatch, size):
+    path = tmp_path / "table.csv"
+    path.write_bytes("€😀\r\n".encode() * 9)
+    monkeypatch.setattr(delimited_notes, "_SAMPLE_BYTES", size)
+    assert set(beginning_of(path, "utf-8").splitlines()) == {"€😀"}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.errors import BadOptions, BadValue
 from sfumato.formats.options import BadValues, ColumnType, DateOrder
-from sfumato.formats.reading import read_file
-from tests.formats.reading import frame_of, plain, read_text
+from sfumato.formats.reading import first_rows, read_file
+from tests.formats.reading import frame_of, options_for, plain, read_text
 
 INTEGER, NUMBER = ColumnType.INTEGER, ColumnType.NUMBER
 FAR = 20_000
@@ -98,7 +98,7 @@ def test_the_largest_whole_numbers_are_kept_exactly(tmp_path):
 
 
 def test_decimals_come_back_to_the_last_bit(tmp_path):
-    values = [0.1, 1 / 3, 1e-310, 1.7976931348623157e308, -0.0, 5e-324]
+    values = [0.1, 1 / 3, 1e-310, 1.7976931348623157e308, 0.0, 5e-324]
     found = column(tmp_path, [f"{v!r}" for v in values], column_types={"x": NUMBER})
     assert [v.hex() for v in found] == [v.hex() for v in values]
 
@@ -315,3 +315,52 @@ def test_a_column_of_numbers_with_many_texts_is_read_as_text_and_says_so(tmp_pat
     result = read_text(tmp_path, "x,y\n" + "".join(f"{v},1\n" for v in values))
     assert plain(result.table.frame["x"]) == values
     assert "add it to the texts for missing values" in result.notes[0].text
+
+
+CENTURY, MONTH = "years of two digits", "written as words"
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (["01.03.60", "", "31.12.99"], CENTURY),
+        (["3/1/60", "12/31/99"], CENTURY),
+        (["60-03-01", "99-12-31"], CENTURY),
+        (["1-Jan-2024", "31-Dez-2024"], MONTH),
+        (["1. März 2024", "2. Mai 2024"], MONTH),
+        (["2024-01-01T10:00:00Z", "2024-01-01 10:00+02:00"], "moments with a time zone"),
+    ],
+)
+def test_dates_that_are_kept_as_texts_are_told(tmp_path, values, why):
+    found = read_text(tmp_path, "x,y\n" + "".join(f"{value},1\n" for value in values))
+    assert plain(found.table.frame["x"]) == [value or None for value in values]
+    [note] = found.notes
+    assert why in note.text
+    assert note.columns == ("x",)
+    path = tmp_path / "table.csv"
+    assert [each.text for each in first_rows(path, options_for(path)).notes] == [note.text]
+
+
+@pytest.mark.parametrize("values", [["12-34-56"], ["1.2.3", "60.70.80"], ["A 1 2024 B", "x"]])
+def test_texts_that_are_no_dates_are_not_taken_for_some(tmp_path, values):
+    assert not read_text(tmp_path, "x,y\n" + "".join(f"{each},1\n" for each in values)).notes
+
+
+def test_moments_with_a_time_zone_are_read_as_shown_where_that_is_chosen(tmp_path):
+    text = "x,y\n2024-01-01T10:00:00Z,1\n2024-07-01 10:00:00.5+02:00,1\n"
+    [note] = read_text(tmp_path, text).notes
+    found = read_file(tmp_path / "table.csv", note.ways[0].options, Silent())
+    assert found.table.frame["x"].astype(str).tolist() == [
+        "2024-01-01 10:00:00.000",
+        "2024-07-01 10:00:00.500",
+    ]
+    assert [(each.count, each.columns) for each in found.notes] == [(2, ("x",))]
+    with pytest.raises(BadValue, match="Row 1"):
+        read_text(tmp_path, text, column_types={"x": ColumnType.DATE}, version=1)
+
+
+def test_columns_without_a_name_are_told_of_first_rows_too(tmp_path):
+    found = read_text(tmp_path, "x,\n1,2\n")
+    path = tmp_path / "table.csv"
+    assert first_rows(path, options_for(path)).notes == found.notes
+    assert [note.columns for note in found.notes] == [("column_2",)]

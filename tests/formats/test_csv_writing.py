@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.formats import delimited_writing
 from sfumato.formats.errors import UnsupportedColumn
 from sfumato.formats.options import ColumnType
 from tests.formats.reading import plain, read, write
@@ -116,3 +117,16 @@ def test_many_rows_are_written_once_each(tmp_path):
     path = write(pd.DataFrame({"i": np.arange(rows)}), tmp_path / "table.csv")
     back = read(path, column_types={"i": ColumnType.INTEGER}).table.frame
     assert plain(back["i"]) == list(range(rows))
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_how_many_rows_are_written_together_changes_no_byte(tmp_path, monkeypatch, size):
+    columns = {
+        "number": [1.5, None, float("inf"), -2.0] * 5,
+        "text": ["a,b", None, "", "plain"] * 5,
+        "day": pd.to_datetime(["2024-03-01", None, "2024-03-02", "2024-03-03"] * 5),
+    }
+    whole = written(tmp_path, **columns)
+    monkeypatch.setattr(delimited_writing, "rows_together", lambda *_: size)
+    assert written(tmp_path, **columns) == whole
+    assert len(whole.split("\r\n")) == 22

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -32,8 +32,9 @@ from sfumato.formats.errors import (
     WrongEncoding,
 )
 from sfumato.formats.options import ColumnType
-from sfumato.formats.reading import detect_options, first_rows, read_known, sheets_of
+from sfumato.formats.reading import detect_options, first_rows, read_file, read_known, sheets_of
 from tests.formats.reading import Watch, options_for, read
+from tests.formats.reading import plain as values_of
 
 KINDS = ("sqlite", "duckdb")
 PATIENTS = (
@@ -242,6 +243,33 @@ def test_a_text_that_is_no_unicode_is_refused_without_being_quoted(tmp_path):
     assert "Qui" not in str(caught.value) + repr(caught.value.__context__)
 
 
+@pytest.mark.parametrize(
+    ("statement", "before", "after"),
+    [
+        ("CREATE TABLE mxyz (a)", b"mxyz", b"m\xe4\xf6z"),
+        ("CREATE TABLE other (a, mxyz)", b"mxyz", b"m\xe4\xf6z"),
+        ("CREATE TABLE other (a mxyz)", b"mxyz", b"m\xe4\xf6z"),
+        ("CREATE VIEW other AS SELECT a FROM t", b"CREATE VIEW other", b"CREATE V\xe4EW other"),
+        ("CREATE VIEW other AS SELECT mxyz FROM t", b"mxyz", b"m\xe4\xf6z"),
+        ("CREATE VIEW other AS SELECT mxyz() FROM t", b"mxyz", b"m\xe4\xf6z"),
+        ("CREATE INDEX mxyz ON t (a)", b"mxyz", b"m\xe4\xf6z"),
+    ],
+)
+def test_a_schema_that_is_no_unicode_is_refused_or_read(tmp_path, statement, before, after):
+    path = tmp_path / "clinic.sqlite"
+    run(path, "CREATE TABLE t (a TEXT)", "INSERT INTO t VALUES ('Quid')", statement)
+    content = path.read_bytes()
+    assert before in content
+    path.write_bytes(content.replace(before, after))
+    for look in (
+        sheets_of,
+        lambda path: read(path, sheet="t"),
+        lambda path: read(path, sheet="other"),
+    ):
+        with suppress(FileError):
+            look(path)
+
+
 def test_odd_names_of_tables_and_columns_are_read_as_they_are(path):
     run(
         path, 'CREATE TABLE "a "" b; --" ("c "" d" TEXT)', 'INSERT INTO "a "" b; --" VALUES (\'x\')'
@@ -440,3 +468,52 @@ def test_a_digest_knows_names_types_and_where_a_text_ends():
         one.add([pa.array(v, t) for v, t in zip(values, types, strict=True)])
         made.add(one.finish())
     assert len(made) == 7
+
+
+def test_what_columns_of_sqlite_hold_beside_their_type_is_told_with_a_choice(tmp_path):
+    path = tmp_path / "clinic.sqlite"
+    run(
+        path,
+        "CREATE TABLE t (number, day DATE, moment TIMESTAMP, large)",
+        "INSERT INTO t VALUES (1, '2026-01-02', '2026-01-02T10:00:00Z', 0.5),"
+        " (2, 'soon', '2026-01-03T10:00:00Z', 9007199254740993), ('x', NULL, NULL, 1)",
+    )
+    found = read(path, sheet="t")
+    told = {note.columns[0]: note for note in found.notes}
+    assert {name: note.count for name, note in told.items()} == {
+        "number": 1,
+        "day": 1,
+        "moment": None,
+        "large": None,
+    }
+    chosen = {
+        name: values_of(read_file(path, note.ways[0].options, Silent()).table.frame[name].dropna())
+        for name, note in told.items()
+    }
+    assert chosen["number"] == [1, 2]
+    assert chosen["day"] == [pd.Timestamp("2026-01-02")]
+    assert chosen["moment"][0] == pd.Timestamp("2026-01-02 10:00")
+    assert chosen["large"] == [0.5, 9007199254740992.0, 1.0]
+    assert not read(path, sheet="t", version=1).notes
+
+
+def test_enumerations_keep_their_order_and_zones_of_times_are_told(tmp_path):
+    path = tmp_path / "clinic.duckdb"
+    run(
+        path,
+        "CREATE TYPE pain AS ENUM ('none', 'some', 'much')",
+        "CREATE TABLE t AS SELECT x::pain AS pain, '10:00:00+02'::TIMETZ AS visit,"
+        " '2026-01-02 10:00:00+02'::TIMESTAMPTZ AS moment FROM (VALUES ('much'), ('none')) v(x)",
+    )
+    found = read(path, sheet="t")
+    assert found.table.frame["pain"].tolist() == ["much", "none"]
+    assert found.table.frame["pain"].cat.ordered
+    assert found.table.frame["pain"].cat.categories.tolist() == ["none", "some", "much"]
+    assert {note.columns: note.caution for note in found.notes} == {
+        ("visit",): True,
+        ("moment",): False,
+    }
+    before = read(path, sheet="t", version=1)
+    assert before.digest == found.digest
+    assert values_of(before.table.frame["pain"]) == ["much", "none"]
+    assert not before.notes

@@ -116,10 +116,16 @@ def test_without_a_header_columns_are_called_by_their_positions(tmp_path):
 
 def test_blank_rows_and_columns_are_left_out_and_told(tmp_path):
     rows = [["a", None, "b", None], [1, None, 2, 9], [None] * 4, ["", None, None], [3, None, 4]]
-    result = read(workbook(tmp_path, [*rows, [None] * 4]))
+    result = read(path := workbook(tmp_path, [*rows, [None] * 4]))
     assert list(result.table.frame) == ["a", "b", "column_4"]
     assert plain(result.table.frame["a"]) == [1, 3]
-    assert [note.text for note in result.notes] == ["Rows without any value are left out: 2."]
+    note, unnamed = sorted(result.notes, key=lambda each: "name" in each.text)
+    assert unnamed.columns == ("column_4",)
+    assert note.text == "2 rows without any value are left out."
+    assert (note.count, note.rows) == (2, (2, 3))
+    kept = read_file(path, note.ways[0].options, Silent())
+    assert plain(kept.table.frame["a"]) == [1, None, None, 3]
+    assert kept.notes == (unnamed,)
 
 
 def test_rows_are_numbered_with_the_blank_ones(tmp_path):

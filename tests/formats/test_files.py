@@ -6,7 +6,10 @@ import errno
 import hashlib
 import os
 import stat
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +19,7 @@ from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import CannotOpen, CannotWrite, DiskFull
-from sfumato.formats.files import remove_abandoned, write_whole, written_whole
+from sfumato.formats.files import remove_abandoned, remove_all_abandoned, write_whole, written_whole
 from sfumato.formats.reading import (
     detect_options,
     digest_of,
@@ -226,6 +229,40 @@ def test_what_killed_writers_left_goes_with_the_next_writing(tmp_path):
     os.utime(left[1])  # somebody may be writing it now
     write_whole(target, b"whole")
     assert sorted(tmp_path.iterdir()) == sorted([target, left[1], *kept])
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from sfumato.formats.files import written_whole
+with written_whole(Path(sys.argv[1])) as unfinished:
+    unfinished.write_bytes(b"begun")
+    print(unfinished, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
+def test_what_a_living_process_writes_stays_and_what_a_killed_one_left_goes(tmp_path):
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "report.pdf")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        left = Path(writer.stdout.readline().decode().strip())
+        os.utime(left, (0, 0))
+        remove_abandoned(tmp_path / "report.pdf")
+        remove_all_abandoned(tmp_path)
+        assert left.exists()
+        writer.kill()
+        writer.wait()
+        remove_abandoned(tmp_path / "other.pdf")
+        assert left.exists()
+        os.utime(left)  # it may have been made in this instant
+        remove_all_abandoned(tmp_path)
+        assert left.exists()
+        os.utime(left, (0, 0))
+        journal = left.with_name(f"{left.name}-journal")
+        journal.touch()
+        remove_all_abandoned(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_second_name_of_a_file_from_its_making_goes_at_once(tmp_path):

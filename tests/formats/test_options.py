@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sfumato.formats.errors import BadOptions
 from sfumato.formats.options import (
     ENCODINGS,
+    READING_VERSION,
     BadValues,
     ColumnType,
     DateOrder,
@@ -45,7 +46,17 @@ def test_options_come_back_from_json(options):
 
 
 def test_usual_options_take_one_word():
-    assert ReadOptions().to_dict() == {"format": "csv"}
+    assert ReadOptions().to_dict() == {"format": "csv", "version": READING_VERSION}
+
+
+def test_options_without_a_version_are_of_the_first() -> None:
+    assert ReadOptions.from_dict({"format": "csv"}).version == 1
+    assert ReadOptions.from_dict({"format": "csv"}, READING_VERSION) == ReadOptions()
+
+
+def test_a_later_version_is_refused() -> None:
+    with pytest.raises(BadOptions, match="does not know"):
+        ReadOptions.from_dict({"version": READING_VERSION + 1})
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats import table_format
+from sfumato.formats.columns.arrays import NativeColumn
 from sfumato.formats.errors import (
     BadHeader,
     BadOptions,
@@ -24,7 +25,7 @@ from sfumato.formats.errors import (
 from sfumato.formats.options import BadValues, ColumnType, ReadOptions
 from sfumato.formats.reading import open_batches, read_file
 from sfumato.formats.tables import parquet
-from tests.formats.reading import plain, read, write
+from tests.formats.reading import options_for, plain, read, write
 
 
 def arrow_file(folder, **columns):
@@ -75,10 +76,19 @@ def test_every_type_is_read_exactly(tmp_path, values, dtype, read_as):
 
 
 def test_moments_with_a_time_zone_are_kept_as_texts(tmp_path):
-    values = pa.array([dt.datetime(2024, 1, 1, 10)], pa.timestamp("s", "UTC"))
-    assert plain(read(arrow_file(tmp_path, x=values)).table.frame["x"]) == [
-        "2024-01-01 10:00:00.000Z"
-    ]
+    values = pa.array([dt.datetime(2024, 1, 1, 10)], pa.timestamp("s", "Europe/Berlin"))
+    path = arrow_file(tmp_path, x=values)
+    found = read(path)
+    assert plain(found.table.frame["x"]) == ["2024-01-01 11:00:00.000+0100"]
+    [note] = found.notes
+    assert note.text == "Column x holds moments with a time zone, and is read as text."
+    assert open_batches(path, options_for(path), Silent()).notes == found.notes
+    [way] = note.ways
+    shown = read_file(path, way.options, Silent())
+    assert plain(shown.table.frame["x"]) == [pd.Timestamp("2024-01-01 11:00")]
+    [left] = shown.notes
+    assert left.text == "Column x: 1 moment is read without its time zone."
+    assert not read(path, version=1).notes
 
 
 @pytest.mark.parametrize("values", [[[1], [2]], [{"a": 1}, {"a": 2}], [b"a", b"b"]])
@@ -118,12 +128,15 @@ def test_categories_are_in_an_order_that_all_lists_of_them_agree_on_and_none_is_
         for column in columns:
             file.write_table(pa.table({"x": column}))
     options = ReadOptions(format="parquet")
-    found = read_file(path, options, Silent()).table.frame["x"]
+    result = read_file(path, options, Silent())
+    found = result.table.frame["x"]
     assert found.tolist() == [text for each in lists for text in each[:2]]
     ordered = isinstance(found.dtype, pd.CategoricalDtype) and found.cat.ordered
     assert (found.cat.categories.tolist() if ordered else None) == order
     batches = open_batches(path, options, Silent())
     assert dict(batches.orders) == ({} if order is None else {"x": tuple(order)})
+    assert batches.notes == result.notes
+    assert [note.columns for note in result.notes] == ([] if order else [("x",)])
     rows = [each for part in batches.parts(2) for each in part.read(["x"])]
     assert pa.Table.from_batches(rows)["x"].to_pylist() == found.tolist()
     assert len(batches.parts(2)) == 2
@@ -276,9 +289,44 @@ def test_texts_that_repeat_are_read_in_parts_as_the_dictionary_of_a_long_row_gro
     assert pa.types.is_string(found["many"].type)
 
 
+def test_texts_that_repeat_are_read_the_same_by_their_dictionary_as_one_by_one(
+    tmp_path, monkeypatch
+):
+    texts = [None, "b", "a", "b"] * (parquet._LONG // 4)
+    path = arrow_file(tmp_path, few=texts, number=list(range(len(texts))))
+    by_dictionary = read(path).table.frame
+    monkeypatch.setattr(parquet, "_repeating", lambda part: [])
+    pd.testing.assert_frame_equal(by_dictionary, read(path).table.frame)
+    assert plain(by_dictionary["few"]) == texts
+
+
+def test_entries_that_repeat_in_a_dictionary_of_texts_are_one_category():
+    column = NativeColumn("x", pa.dictionary(pa.int32(), pa.string()), 60)
+    codes = pa.array([0, 1, 2, None] * 15, pa.int32())
+    column.add(pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b", "a"])))
+    assert pd.Series(column.finish()).value_counts().to_dict() == {"a": 30, "b": 15}
+
+
+def test_rows_that_point_beyond_a_dictionary_of_texts_are_refused():
+    column = NativeColumn("x", pa.dictionary(pa.int32(), pa.string()), 60)
+    codes = pa.array([0, 9] * 30, pa.int32())
+    beyond = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b"]), safe=False)
+    with pytest.raises(pa.ArrowInvalid):
+        column.add(beyond)
+
+
 def test_bytes_that_are_no_texts_are_refused_where_they_are_read_as_a_dictionary(tmp_path):
     broken = pa.array([b"\xff", b"a"] * parquet._LONG).view(pa.string())
     path = arrow_file(tmp_path, few=broken)
     batches = parquet.FORMAT.batches(path, ReadOptions(format="parquet"), Silent())
     with pytest.raises(WrongEncoding, match="few"):
         list(batches.read(("few",)))
+    with pytest.raises(WrongEncoding, match="few"):
+        read(path)
+
+
+def test_whole_decimals_that_a_number_would_alter_stay_texts(tmp_path):
+    values = pa.array([decimal.Decimal(9007199254740993), None], pa.decimal128(16, 0))
+    found = read(arrow_file(tmp_path, x=values))
+    assert plain(found.table.frame["x"]) == ["9007199254740993", None]
+    assert "a number would alter the value in row 1" in found.notes[0].text

@@ -16,7 +16,7 @@ from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.reconstruction.limits import default_limits
 from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of
@@ -47,7 +47,7 @@ def table() -> Table:
 def document() -> Document:
     return Document(
         title="Areas",
-        source=Source("/data/areas.csv", "ab" * 32, ROWS),
+        source=TableSource("/data/areas.csv", "ab" * 32, ROWS),
         columns=(
             ColumnSpec("living area", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL),
             ColumnSpec("age class", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.formats.errors import BeyondFormat, DamagedFile
+from sfumato.formats.errors import BeyondFormat, DamagedFile, UnknownFormat, UnsupportedColumn
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import preview, write_table
 from sfumato.formats.statistical import child
@@ -77,17 +77,35 @@ def test_whole_numbers_keep_their_labels_and_stay_codes(tmp_path, ending):
     assert table.value_labels == {"x": labels}
 
 
-def test_texts_and_decimals_keep_their_labels_in_spss_only(tmp_path):
-    for series, labels in (
-        (pd.Series(["m", "f"]), {"m": "male", "f": "female"}),
-        (pd.Series([0.5, 1.0]), {0.5: "half", 1.0: "whole"}),
+def test_texts_and_fractions_keep_their_labels_in_spss_only(tmp_path):
+    for series, labels, kept in (
+        (pd.Series(["m", "f"]), {"m": "male", "f": "female"}, {}),
+        (pd.Series([0.5, 1.0]), {0.5: "half", 1.0: "whole"}, {1: "whole"}),
+        (pd.Series([0.5, 1.0]), {0.5: "half", 1e12: "never"}, {}),
+        (pd.Series([2**40, 1]), {2**40: "many", 1: "one"}, {1: "one"}),
     ):
         table = Table(pd.DataFrame({"x": series}), {"x": labels})
         write_table(table, tmp_path / "t.sav", "sav", Silent())
         assert read(tmp_path / "t.sav").table.value_labels == {"x": labels}
         result = write_table(table, tmp_path / "t.dta", "dta", Silent())
-        assert read(tmp_path / "t.dta").table.value_labels == {}
-        assert "labels of column x are left out: Stata" in result.notes[0].text
+        assert read(tmp_path / "t.dta").table.value_labels.get("x", {}) == kept
+        gone = len(labels) - len(kept)
+        said = f"{gone} labels of column x are" if gone > 1 else "1 label of column x is"
+        assert f"{said} left out: Stata" in result.notes[0].text
+
+
+def test_whole_numbers_among_decimals_keep_their_labels_in_stata(tmp_path):
+    table = Table(pd.DataFrame({"x": [0.5, 1.0]}), {"x": {1: "one", 2.0: "two"}})
+    result = write_table(table, tmp_path / "t.dta", "dta", Silent())
+    assert read(tmp_path / "t.dta").table.value_labels == {"x": {1: "one", 2: "two"}}
+    assert result.notes == ()
+
+
+def test_an_encrypted_spss_file_is_refused_by_name(tmp_path):
+    for name in ("t.sav", "t"):
+        (tmp_path / name).write_bytes(b"\x1c" + bytes(7) + b"ENCRYPTEDSAV\x15" + bytes(99))
+        with pytest.raises(UnknownFormat, match="encrypted"):
+            read(tmp_path / name)
 
 
 @BOTH
@@ -251,7 +269,7 @@ def test_whole_numbers_in_spss_are_whole_where_nothing_says_otherwise(tmp_path, 
         ("EDATE10", 13_928_544_000.0, "2024-02-29"),
         ("SDATE10", 13_928_544_000.0, "2024-02-29"),
         ("DATETIME20", 13_928_544_000.0 + 37_800.25, "2024-02-29T10:30:00.25"),
-        ("YMDHMS16", -1.0, "1582-10-13T23:59:59"),
+        ("YMDHMS16", -1.0, "1582-10-13T23:59"),
     ],
 )
 def test_dates_of_spss_are_dates_in_every_format(tmp_path, shown, number, moment):
@@ -271,7 +289,7 @@ def test_dates_of_spss_are_dates_in_every_format(tmp_path, shown, number, moment
         ("%d", -1, "1959-12-31"),
         ("%tdCCYY-NN-DD", 0, "1960-01-01"),
         ("%tc", 2_024_821_800_123, "2024-02-29T10:30:00.123"),
-        ("%tcCCYY", -1, "1959-12-31T23:59:59.999"),
+        ("%tcDDmonCCYY_HH:MM", -1, "1959-12-31T23:59"),
     ],
 )
 def test_dates_of_stata_are_dates_in_every_format(tmp_path, shown, number, moment):
@@ -313,6 +331,17 @@ def test_an_spss_file_without_the_room_that_it_states_is_refused(tmp_path, width
     path.write_bytes(whole[:180] + struct.pack("<i", width) + whole[184:])
     for act in (read, lambda path: preview(path, ReadOptions("sav"))):
         with pytest.raises(DamagedFile, match="not a whole SPSS file"):
+            act(path)
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_a_column_without_a_name_is_damage(tmp_path, ending):
+    """The library calls it None."""
+    path = write(pd.DataFrame({"ONE": [1.0], "XANTHIC": [2.0]}), tmp_path / f"t.{ending}")
+    whole, name = path.read_bytes(), "XANTHIC".encode("ascii")
+    path.write_bytes(whole.replace(name, b"\0" + name[1:], 1))
+    for act in (read, lambda path: preview(path, ReadOptions(ending))):
+        with pytest.raises(DamagedFile, match="not a whole"):
             act(path)
 
 
@@ -419,3 +448,17 @@ def test_a_file_that_does_not_say_how_many_rows_it_has_is_read(tmp_path, monkeyp
         assert plain(read(path).table.frame["x"]) == list(range(rows))
         assert len(preview(path, ReadOptions(format="sav"), 7).frame) == 7
         assert len(preview(path, ReadOptions(format="sav"), 500).frame) == rows
+
+
+@pytest.mark.parametrize("version", [117, 118, 119])
+def test_bytes_that_are_no_text_are_refused_where_a_stata_file_states_them(tmp_path, version):
+    path = tmp_path / "table.dta"
+    frame = pd.DataFrame({"a": [1, 2], "text": ["x" * 3_000, "y"]})
+    frame.to_stata(path, version=version, write_index=False, convert_strl=["text"])
+    assert plain(read(path).table.frame["text"]) == ["x" * 3_000, "y"]
+    content = bytearray(path.read_bytes())
+    kind_at = content.rindex(b"GSO") + 3 + (8 if version == 117 else 12)
+    content[kind_at] = 129
+    path.write_bytes(content)
+    with pytest.raises(UnsupportedColumn, match="column number 2, row 2"):
+        read(path)

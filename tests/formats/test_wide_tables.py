@@ -11,9 +11,11 @@ import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.proposals import propose_columns
+from sfumato.formats import delimited_notes
 from sfumato.formats.columns import gathering
 from sfumato.formats.options import DateOrder, ReadOptions
 from sfumato.formats.reading import detect_options, preview, read_file, read_table
+from sfumato.formats.table_format import rows_together
 from sfumato.formats.tables import delimited
 
 _CELLS = {
@@ -46,6 +48,7 @@ def cells(draw, rows):
     return column
 
 
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
@@ -100,7 +103,7 @@ def test_the_work_of_opening_a_table_grows_no_faster_than_its_columns(tmp_path):
     calls_to_open(tmp_path, 50)  # what is done once only, such as imports
     few, many = calls_to_open(tmp_path, 100), calls_to_open(tmp_path, 400)
     assert many < 4.2 * few
-    assert many < 440 * 400
+    assert many < 900 * 400  # remarks on each column are part of it
 
 
 def test_blocks_of_few_rows_are_looked_at_as_one(tmp_path, monkeypatch):
@@ -120,3 +123,23 @@ def test_blocks_of_few_rows_are_looked_at_as_one(tmp_path, monkeypatch):
     )
     pd.testing.assert_frame_equal(read_table(path, options, Silent()).frame, whole)
     assert looks == [400]
+
+
+def test_names_are_recognized_whose_line_is_longer_than_what_is_usually_looked_at(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(delimited_notes, "_SAMPLE_BYTES", 200)
+    names = [f"c{number}" for number in range(100)]  # the last one seen was a part of c52
+    rows = [";".join(str(row * place % 7) for place in range(100)) for row in range(40)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([";".join(names), *rows]) + "\n")
+    options = detect_options(path)
+    assert (options.delimiter, options.header) == (";", True)
+    assert list(read_file(path, options, Silent()).table.columns) == names
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"), [(1, 1 << 17), (16, 1 << 17), (32, 1 << 16), (400, 5242), (1 << 30, 1)]
+)
+def test_of_a_wide_table_fewer_rows_are_worked_on_together(columns, rows):
+    assert rows_together(1 << 17, columns) == rows

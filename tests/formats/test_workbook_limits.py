@@ -7,11 +7,10 @@ import tracemalloc
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.formats import workbook
 from sfumato.formats.errors import DamagedFile, EmptyFile, FileError, TooLarge
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import detect_options, preview, read_file, sheets_of
-from sfumato.formats.tables import excel
+from sfumato.formats.workbooks import archives, gathering, sheet_text
 from tests.formats.hostile_zips import DAMAGED
 from tests.formats.reading import plain
 from tests.formats.workbooks import HEADER, parts, save, save_repeating, sheet
@@ -102,14 +101,16 @@ def test_the_first_sheet_that_is_shown_is_proposed(tmp_path):
     assert "The sheet Sheet 2 is hidden" in read(path, sheet="Sheet 2").notes[0].text
 
 
+TWO_NAMES = HEADER.replace("</row>", '<c r="B1" t="inlineStr"><is><t>b</t></is></c></row>')
+
+
 def formula(row, cached=""):
     return f'<row r="{row}"><c r="A{row}"><f>1+1</f>{cached}</c><c r="B{row}"><v>5</v></c></row>'
 
 
 def test_formulas_without_their_values_are_told_by_column(tmp_path):
-    header = HEADER.replace("</row>", '<c r="B1" t="inlineStr"><is><t>b</t></is></c></row>')
     rows = formula(2, "<v>2</v>") + formula(3) + formula(4)
-    result = read(save(tmp_path / "book.xlsx", parts(sheet(header + rows))))
+    result = read(save(tmp_path / "book.xlsx", parts(sheet(TWO_NAMES + rows))))
     assert plain(result.table.frame["a"]) == [2, None, None]
     (note,) = result.notes
     assert "Column a holds formulas without their values in 2 rows" in note.text
@@ -119,7 +120,7 @@ def test_formulas_without_their_values_are_told_by_column(tmp_path):
 
 def test_a_formula_whose_value_is_an_empty_text_is_no_surprise(tmp_path):
     empty = formula(3, "<v></v>").replace('r="A3"', 'r="A3" t="str"')
-    path = save(tmp_path / "book.xlsx", parts(sheet(HEADER + formula(2, "<v>2</v>") + empty)))
+    path = save(tmp_path / "book.xlsx", parts(sheet(TWO_NAMES + formula(2, "<v>2</v>") + empty)))
     assert not read(path).notes
 
 
@@ -151,7 +152,7 @@ def test_a_text_without_an_end_is_refused_before_it_is_held(tmp_path):
 def test_a_sheet_that_unpacks_to_far_more_than_usual_is_refused_and_read_if_asked(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(workbook, "_USUAL", 1 << 18)
+    monkeypatch.setattr(archives, "USUAL", 1 << 18)
     made = parts(sheet(HEADER + ROW + "@"))
     path = save_repeating(
         tmp_path / "book.xlsx", made, "xl/worksheets/sheet1.xml", b"<row/>" * 1000, 100
@@ -174,7 +175,7 @@ def test_a_part_that_is_no_sheet_is_never_unpacked_far(tmp_path):
 def test_rows_of_nothing_at_the_end_are_left_out_and_beyond_the_last_are_refused(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(workbook, "MOST_ROWS", 20_000)
+    monkeypatch.setattr(sheet_text, "MOST_ROWS", 20_000)
     made = parts(sheet(HEADER + ROW + "@"))
     part = "xl/worksheets/sheet1.xml"
     path = save_repeating(tmp_path / "book.xlsx", made, part, b"<row/>" * 1000, 19)
@@ -186,7 +187,7 @@ def test_rows_of_nothing_at_the_end_are_left_out_and_beyond_the_last_are_refused
 
 
 def test_a_sheet_of_too_many_cells_is_refused_and_read_if_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(excel, "MOST_CELLS", 1_000)
+    monkeypatch.setattr(gathering, "MOST_CELLS", 1_000)
     far = '<row r="3"><c r="XFD3"><v>7</v></c></row>'
     path = save(tmp_path / "book.xlsx", parts(sheet(HEADER + ROW + far)))
     with pytest.raises(TooLarge, match="more than 1,000 cells: up to row 3") as caught:

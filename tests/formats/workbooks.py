@@ -7,6 +7,9 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import openpyxl
+import pandas as pd
+
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -61,7 +64,9 @@ def zipped(made: Mapping[str, bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in made.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+            # What kind of document it is, stands there as it is.
+            packing = zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED
+            archive.writestr(zipfile.ZipInfo(name), content, packing)
     return out.getvalue()
 
 
@@ -77,4 +82,16 @@ def save_repeating(path: Path, made: Mapping[str, bytes], part: str, piece: byte
             for _ in range(times):
                 target.write(piece)
             target.write(after)
+    return path
+
+
+def hiding(path: Path, frame: pd.DataFrame, rows: int = 1) -> Path:
+    """Write a table into a workbook that hides its last rows."""
+    book = openpyxl.Workbook()
+    book.active.append(list(frame))
+    for row in frame.itertuples(index=False):
+        book.active.append(list(row))
+    for row in range(len(frame) + 2 - rows, len(frame) + 2):
+        book.active.row_dimensions[row].hidden = True
+    book.save(path)
     return path

@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from sfumato import jobs
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.jobs import Ending, JobRunner
+from sfumato.jobs import Ending, Job, JobRunner
 
 
 class Log:
@@ -245,9 +245,33 @@ def test_shutdown_cancels_waits_and_lets_nothing_start_again(qtbot, log):
     runner.shutdown()
     assert stopped.is_set()
     assert job.ending is Ending.CANCELLED
-    with pytest.raises(RuntimeError):
-        runner.run("Again", work)
+    later = runner.run("Again", work, log.done, log.error)
+    assert (later.ending, runner.jobs) == (Ending.CANCELLED, ())
+    runner.shutdown()
     assert log.told == []
+
+
+@pytest.mark.parametrize("stop", [JobRunner.stop_all, JobRunner.shutdown])
+def test_nothing_runs_on_although_the_end_of_a_job_asks_for_more(qtbot, stop, log):
+    runner = JobRunner()
+    reached, more = threading.Event(), threading.Event()
+
+    def work(context):
+        reached.set()
+        while True:
+            context.report(0.5, "busy")
+
+    def ask_again():
+        runner.run("Examine", lambda _context: more.wait(10), log.done, log.error)
+        more.set()
+
+    runner.run("Release", work).finished.connect(ask_again)
+    assert reached.wait(10)
+    stop(runner)
+    assert runner.jobs == ()
+    assert more.is_set() is (stop is JobRunner.stop_all)
+    assert log.told == []
+    runner.shutdown()
 
 
 def test_an_error_in_a_handler_leaves_the_job_ended(qtbot, runner):
@@ -387,3 +411,55 @@ def test_memory_is_given_back_after_a_job_that_took_long(qtbot, runner, log, mon
     monkeypatch.setattr(jobs, "_trim", lambda: given.append)
     wait_for(qtbot, runner.run("work", lambda _context: None, log.done, log.error))
     assert given == ([] if seconds else [0])
+
+
+class Clock:
+    """Stands for time that goes by."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(jobs, "time", made)
+    return made
+
+
+def told(clock, job, *points):
+    """Return what is told of the time left, work having got so far after so many seconds."""
+    found = []
+    for seconds, fraction in points:
+        clock.now = seconds
+        job.set_progress(fraction, "")
+        found.append(job.seconds_left)
+    return found
+
+
+def test_the_time_left_of_even_work_is_that_at_its_pace(qapp, clock):
+    points = [(second, second / 100) for second in range(1, 60)]
+    left = told(clock, Job("even", None), *points)
+    assert left[2] is None
+    assert left[20:] == pytest.approx([100 - second for second in range(21, 60)])
+
+
+def test_the_time_left_of_work_that_gets_slower_is_not_told_by_its_first_pace(qapp, clock):
+    quick = [(second, second / 10) for second in range(1, 9)]
+    slow = [(8 + second, 0.8 + second / 600) for second in range(1, 60)]
+    left = told(clock, Job("slower", None), *quick, *slow)
+    truth = [128 - seconds for seconds, _ in slow]
+    assert left[len(quick) - 1] == pytest.approx(2.0)
+    assert left[len(quick) + 20 :] == pytest.approx(truth[20:], rel=0.05)
+
+
+def test_of_work_that_stands_no_time_left_is_told(qapp, clock):
+    job = Job("stands", None)
+    told(clock, job, *((second, second / 20) for second in range(1, 11)))
+    assert job.seconds_left is not None
+    clock.now = 20.0
+    assert job.seconds_left is None
+    assert job.seconds_run == 20.0

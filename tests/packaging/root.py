@@ -104,6 +104,9 @@ class Root:
         """Let what runs inside reach the screens outside, by their sockets' folder."""
         inside = self.folder / _SCREENS.relative_to("/")
         inside.mkdir(exist_ok=True)
+        # Where no screen has been shown since the machine started, it does not exist yet.
+        _SCREENS.mkdir(exist_ok=True)
+        _SCREENS.chmod(0o1777)
         subprocess.run(["mount", "--bind", str(_SCREENS), str(inside)], check=True)
 
     def hide_screens(self) -> None:

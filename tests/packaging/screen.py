@@ -117,8 +117,9 @@ class Screen:
         self._xdotool("type", "--delay", "20", text)
 
     def click(self, across: int, down: int) -> None:
-        """Click at a place of the screen."""
-        self._xdotool("mousemove", str(across), str(down), "click", "1")
+        """Click at a place of the window with the focus, whatever frame is around it."""
+        place = ("mousemove", "--window", "%1", str(across), str(down))
+        self._xdotool("getactivewindow", *place, "click", "1")
 
     def maximize(self) -> None:
         """Let the window with the focus fill the screen."""

@@ -35,7 +35,7 @@ ALONE = (
 )
 """Whether a process can be kept from the network, which some containers don't allow."""
 PRIMARY = (993, 70)
-"""Where the primary button of a panel is on the screen."""
+"""Where the primary button of a panel is in the window."""
 
 pytestmark = [
     pytest.mark.slow,

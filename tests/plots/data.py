@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.analysis.coalitions import CoalitionAnswer
 from sfumato.analysis.previewed_values import UtilityData
 from sfumato.plots.beliefs import PosteriorData
-from sfumato.plots.ladders import LadderData, Rung
+from sfumato.plots.ladders import LadderData, LadderRung
 from sfumato.plots.matrices import MatrixData
 
 NAMES = ("flu", "asthma", "cancer $1 and $2", "none")
@@ -45,8 +45,8 @@ def collusion(members: int = 3, uncertainty: float = 0.0) -> CoalitionAnswer:
 
 def ladder(**changes: object) -> LadderData:
     rungs = (
-        Rung("Public", 0.1, "p = 0.1"),
-        Rung("Clinic A", 0.6, "p = 0.6", "odds at most 22"),
-        Rung("Institute", 0.3, "p = 0.3"),
+        LadderRung("Public", 0.1, "p = 0.1"),
+        LadderRung("Clinic A", 0.6, "p = 0.6", "odds at most 22"),
+        LadderRung("Institute", 0.3, "p = 0.3"),
     )
     return LadderData("disease", **{"rungs": rungs, **changes})

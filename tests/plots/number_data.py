@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from sfumato.analysis.number_estimates import Estimate, EstimatesData, Figure
+from sfumato.analysis.number_estimates import EstimatesData, Figure, FigureEstimate
 from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
 from sfumato.engine.disclosure.gaussian_attack import Dependence
-from sfumato.plots.numbers import Belief, RecordData
+from sfumato.plots.numbers import RecordBelief, RecordData
 from sfumato.plots.pooled_numbers import BayesData, ErrorsData
 
 COVARIANCE = np.array([[180.0, 80000.0], [80000.0, 4e8]])
@@ -41,10 +41,10 @@ def estimates() -> EstimatesData:
         "Clinic A",
         4000,
         (
-            Estimate(Figure.MEAN, "age", 38.6, 38.7, 0.1, 13.0),
-            Estimate(Figure.MEAN, "income", 52000.0, 53000.0, 300.0, 20000.0),
-            Estimate(Figure.SPREAD, "age", 13.0, 12.9, 0.15, 13.0),
-            Estimate(Figure.CORRELATION, "age and income", 0.3, 0.31, 0.02, 1.0),
+            FigureEstimate(Figure.MEAN, "age", 38.6, 38.7, 0.1, 13.0),
+            FigureEstimate(Figure.MEAN, "income", 52000.0, 53000.0, 300.0, 20000.0),
+            FigureEstimate(Figure.SPREAD, "age", 13.0, 12.9, 0.15, 13.0),
+            FigureEstimate(Figure.CORRELATION, "age and income", 0.3, 0.31, 0.02, 1.0),
         ),
     )
 
@@ -54,7 +54,7 @@ def record(members: int = 3, attributes: int = 2) -> RecordData:
 
     def belief(who, share, trust=None):
         part = COVARIANCE[kept, kept] * share
-        return Belief(who, TRUE[kept] * (1 - share / 10), part, trust)
+        return RecordBelief(who, TRUE[kept] * (1 - share / 10), part, trust)
 
     listed = [belief(f"Recipient {i}", 0.3 + i / 10, 0.9 - i / 10) for i in range(members)]
     return RecordData(
@@ -96,7 +96,8 @@ def bayes(members: int = 3) -> BayesData:
 def quantiles() -> EstimatesData:
     rows = [("10\u202f%", 21.0, 22.5), ("50\u202f%", 38.0, 37.6), ("90\u202f%", 58.0, 57.0)]
     found = tuple(
-        Estimate(Figure.QUANTILE, "age", true, value, 0.4, 13.0, at) for at, true, value in rows
+        FigureEstimate(Figure.QUANTILE, "age", true, value, 0.4, 13.0, at)
+        for at, true, value in rows
     )
     return EstimatesData("Clinic A", 4000, found)
 
@@ -106,7 +107,7 @@ def regression() -> EstimatesData:
         "Clinic A",
         4000,
         (
-            Estimate(Figure.INTERCEPT, "income", 900.0, 1200.0, 500.0, 20000.0, "age"),
-            Estimate(Figure.SLOPE, "income", 900.0, 890.0, 10.0, 1500.0, "age"),
+            FigureEstimate(Figure.INTERCEPT, "income", 900.0, 1200.0, 500.0, 20000.0, "age"),
+            FigureEstimate(Figure.SLOPE, "income", 900.0, 890.0, 10.0, 1500.0, "age"),
         ),
     )

@@ -8,24 +8,18 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from sfumato.analysis.small_groups import (
-    Answered,
-    NoisyAnswer,
-    NoisyQuestion,
-    PoolErrors,
-    PoolResult,
-    QueryResult,
-)
+from sfumato.analysis.count_answers import Answered, PoolErrors, PoolResult, QueryResult
+from sfumato.analysis.noisy_counts import NoisyAnswer, NoisyQuestion
 from sfumato.engine.disclosure.count_queries import CountAnswer, RatioTails
-from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_risk import (
     Change,
     CurvePoint,
     Parameter,
     QueryPoint,
-    Remedy,
+    RiskChange,
     RiskLimits,
-    Setting,
+    RiskSetting,
     Violations,
 )
 from sfumato.engine.disclosure.grouped_values import GroupView
@@ -61,12 +55,12 @@ def found(**parts: object) -> SimpleNamespace:
 
 def sizes(violating: bool = True) -> SimpleNamespace:
     flags = np.array([False, False, False, violating])
-    limits = RiskLimits(rule=Rule.SIMPLIFIED)
+    limits = RiskLimits(rule=PrivacyTest.SIMPLIFIED)
     return found(risk=SimpleNamespace(violating=flags, limits=limits, allowed=np.ones(4)))
 
 
 def curves(share: float = 0.4) -> list[CurvePoint]:
-    start = Setting(0.5, RiskLimits(), 10_000)
+    start = RiskSetting(0.5, RiskLimits(), 10_000)
     return [
         CurvePoint(
             parameter,
@@ -84,16 +78,16 @@ def curves(share: float = 0.4) -> list[CurvePoint]:
     ]
 
 
-WITHOUT_AGE = Remedy(Change("age"), Violations(4, 60, 20, 100))
+WITHOUT_AGE = RiskChange(Change("age"), Violations(4, 60, 20, 100))
 
 
-def remedies(now: int = 40, *listed: Remedy) -> SimpleNamespace:
+def remedies(now: int = 40, *listed: RiskChange) -> SimpleNamespace:
     total = Violations(now, now, 100, 100)
     return found(risk=SimpleNamespace(total=total), remedies=listed)
 
 
 def both_remedies() -> SimpleNamespace:
-    return remedies(40, WITHOUT_AGE, Remedy(Change("age", bins=5), Violations(9, 20, 80, 100)))
+    return remedies(40, WITHOUT_AGE, RiskChange(Change("age", bins=5), Violations(9, 20, 80, 100)))
 
 
 def group(estimated: bool = True) -> SimpleNamespace:
@@ -141,12 +135,12 @@ def ratios() -> NoisyAnswer:
     return NoisyAnswer(known, question, np.arange(3), tails, np.full(3, 0.025))
 
 
-def error_curves(exact: float | None = 0.4) -> tuple[str, Setting, list[QueryPoint]]:
+def error_curves(exact: float | None = 0.4) -> tuple[str, RiskSetting, list[QueryPoint]]:
     settings = [
         QueryPoint(point.parameter, point.value, 0.05 + place / 100, 0.1, exact)
         for place, point in enumerate(curves())
     ]
-    return "disease", Setting(0.5, RiskLimits(), 10_000), settings
+    return "disease", RiskSetting(0.5, RiskLimits(), 10_000), settings
 
 
 PLOTS = {
@@ -219,7 +213,7 @@ def test_a_group_says_how_sure_the_recipient_is():
 
 def test_queries_compare_with_the_truth():
     assert headline(build_query_estimates, queries()) == (
-        "Clinic A counts 117 where the truth is 112"
+        "Clinic A counts 90 to 140 (95 %) where the truth is 112"
     )
     nobody = QueryResult(112, 1_204, ())
     assert headline(build_query_estimates, nobody).endswith("nobody can estimate it")

@@ -12,7 +12,7 @@ from sfumato.plots.beliefs import build_posterior_bars
 from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.plots.estimates import build_utility_frequencies
 from sfumato.plots.figure import register_fonts
-from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder, height_of, spread
+from sfumato.plots.ladders import LadderData, LadderRung, build_trust_ladder, height_of, spread
 from sfumato.plots.matrices import build_matrix_heatmap
 from sfumato.plots.style import light_style
 from sfumato.resources import resource_path
@@ -34,7 +34,7 @@ def test_the_ladder_names_the_clearest_and_the_least_clear_view():
 
 def test_the_ladder_says_what_a_coalition_learns():
     rungs = tuple(
-        Rung(rung.name, rung.trust, rung.level, chosen=rung.name != "Clinic A")
+        LadderRung(rung.name, rung.trust, rung.level, chosen=rung.name != "Clinic A")
         for rung in data.ladder().rungs
     )
     sentence = build_trust_ladder(data.ladder(rungs=rungs), STYLE).headline
@@ -45,9 +45,9 @@ def test_the_ladder_says_what_a_coalition_learns():
     ("rungs", "sentence"),
     [
         ((), "Nobody is on the ladder for disease yet"),
-        ((Rung("A", 0.5, ""),), "A is the only recipient on the ladder for disease"),
+        ((LadderRung("A", 0.5, ""),), "A is the only recipient on the ladder for disease"),
         (
-            (Rung("A", 0.5, ""), Rung("B", 0.5, "")),
+            (LadderRung("A", 0.5, ""), LadderRung("B", 0.5, "")),
             "All 2 recipients see the same release of disease",
         ),
     ],
@@ -137,9 +137,11 @@ def test_many_values_are_summed_up_and_the_seen_one_stays():
     assert len(figure.data) == size
 
 
-def test_utility_says_the_worst_error_and_counts_the_intervals():
-    assert plain(build_utility_frequencies(data.utility(), STYLE).headline) == (
-        "Clinic A can estimate every share to within 1.2 percentage points"
+def test_utility_says_the_widest_interval_and_counts_the_intervals():
+    shown = data.utility()
+    widest = max(*(shown.high - shown.estimated), *(shown.estimated - shown.low))
+    assert plain(build_utility_frequencies(shown, STYLE).headline) == (
+        f"Clinic A can estimate every share to within ± {100 * widest:.1f} percentage points (95 %)"
     )
     assert (
         "2 of 4 intervals hold the true share"

@@ -14,7 +14,7 @@ from sfumato.engine.mechanisms.per_value import (
     uniform_retention,
     utility_curve,
 )
-from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve
+from sfumato.engine.mechanisms.retention_solver import BreachMode, solve
 from sfumato.plots.figure import register_fonts
 from sfumato.plots.matrices import (
     CurveData,

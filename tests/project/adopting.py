@@ -14,8 +14,8 @@ from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.reading import detect_options
 from sfumato.project.adoption.examination import Claim, Examination, adopt, examine
 from sfumato.project.adoption.rows import RowsToMatch
-from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, Match, adopted_files
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, RowMatching, adopted_files
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from tests.row_order import in_table_order
@@ -40,7 +40,7 @@ def ward(rows: int = ROWS) -> Table:
 def settled(rows: int = ROWS, record_key: str | None = None) -> Document:
     return Document(
         title="Ward 7",
-        source=Source("/data/ward.csv", "ab" * 32, rows, {"delimiter": ","}),
+        source=TableSource("/data/ward.csv", "ab" * 32, rows, {"delimiter": ","}),
         columns=(
             ColumnSpec("person", Role.IDENTIFYING, Kind.TEXT),
             ColumnSpec("illness", Role.SENSITIVE, domain=Domain(ILLNESSES)),
@@ -73,8 +73,8 @@ def claim(path: Path, level: float | None = None, **changes: object) -> Claim:
     return replace(made, **changes)
 
 
-def by_key(table_column: str = "person", file_column: str = "person") -> Match:
-    return Match(BY_KEY, table_column, file_column)
+def by_key(table_column: str = "person", file_column: str = "person") -> RowMatching:
+    return RowMatching(BY_KEY, table_column, file_column)
 
 
 def examined(document: Document, table: Table, told: Claim, **how: object) -> Examination:

@@ -14,10 +14,10 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.entry_plan import plan_release
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source, ViewRule
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource, ViewRule
 from sfumato.project.release.batches import batch_of
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.release_columns import Material, material_of, plan_for
+from sfumato.project.release.release_columns import EncodedTable, material_of, plan_for
 from sfumato.project.release.views import coarsening_of
 from tests.noise import NOISE
 from tests.project.whole_table import release_whole, rows_of
@@ -63,7 +63,7 @@ def hospital_document(rows: int = 300, view: ViewRule | None = None) -> Document
     categorical, numeric = Kind.CATEGORICAL, Kind.NUMERIC
     document = Document(
         title="Ward 7",
-        source=Source("/data/ward.parquet", "ab" * 32, rows),
+        source=TableSource("/data/ward.parquet", "ab" * 32, rows),
         columns=(
             ColumnSpec("person", Role.IDENTIFYING, Kind.TEXT),
             ColumnSpec("name", Role.IDENTIFYING, Kind.TEXT, pseudonym=Pseudonym()),
@@ -114,7 +114,7 @@ def hospital_document(rows: int = 300, view: ViewRule | None = None) -> Document
     return replace(document, policy=tuple(policy), recipients=recipients)
 
 
-def planned(document: Document, table: Table) -> tuple[Material, Plan]:
+def planned(document: Document, table: Table) -> tuple[EncodedTable, Plan]:
     material = material_of(document, table)
     recipient = document.recipients[0]
     entries = plan_release(material.document, material.attributes, recipient)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pandas as pd
 from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source, ViewRule
+from sfumato.formats.terms import ReleaseTerms
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource, ViewRule
 
+DAYS = st.just("") | st.dates().map(date.isoformat)
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WHOLE = st.integers(-(2**53), 2**53)
@@ -75,7 +79,8 @@ def statements(draw):
 def views(draw, specs):
     names = [spec.name for spec in specs if spec.role is Role.QUASI_IDENTIFIER]
     levels = {name: draw(st.integers(0, 4)) for name in names if draw(st.booleans())}
-    return ViewRule(draw(st.integers(1, 50)), draw(st.floats(0, 0.9)), levels)
+    cells = draw(st.sampled_from([None, True]))
+    return ViewRule(draw(st.integers(1, 50)), draw(st.floats(0, 0.9)), levels, cells)
 
 
 @st.composite
@@ -109,11 +114,15 @@ def documents(draw):
     )
     return Document(
         title=draw(TEXTS | st.just("")),
-        source=draw(st.none() | st.builds(Source, TEXTS, TEXTS, st.integers(1, 99), options)),
+        source=draw(st.none() | st.builds(TableSource, TEXTS, TEXTS, st.integers(1, 99), options)),
         columns=specs,
         record_key=draw(st.none() | st.sampled_from(names)),
         policy=entries,
         recipients=recipients,
+        terms=draw(
+            st.none()
+            | st.builds(ReleaseTerms, TEXTS, TEXTS, valid_until=DAYS).map(lambda one: one.or_none)
+        ),
     )
 
 

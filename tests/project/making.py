@@ -16,7 +16,7 @@ from _pytest.mark.structures import ParameterSet
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
 
@@ -58,7 +58,7 @@ def table(rows: int = 12) -> Table:
 def document(record_key: str | None = None, **changes: object) -> Document:
     settled = Document(
         title="Ward 7",
-        source=Source("/data/ward.csv", "ab" * 32, 12, {"delimiter": ","}),
+        source=TableSource("/data/ward.csv", "ab" * 32, 12, {"delimiter": ","}),
         columns=(
             ColumnSpec("person", Role.IDENTIFYING, Kind.TEXT),
             ColumnSpec("sex", Role.QUASI_IDENTIFIER),

@@ -12,7 +12,7 @@ import pandas as pd
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table, encode_column
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import VerificationReport, verify_bundle
@@ -60,7 +60,7 @@ def a_document(table: Table, settings: Mapping[str, object] | None = None) -> Do
     chosen = stated_settings(attributes, **dict(settings or {}))
     return Document(
         title="Wages",
-        source=Source("/data/wages.csv", "cd" * 32, table.rows),
+        source=TableSource("/data/wages.csv", "cd" * 32, table.rows),
         columns=columns(),
         policy=(PolicyEntry(TOGETHER, "gaussian", chosen), PolicyEntry(("sex",), "uniform")),
         recipients=tuple(

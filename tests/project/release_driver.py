@@ -1,8 +1,9 @@
 """Makes releases in processes of their own that die at a step, as a power cut would have it.
 
-Run as ``python -m tests.project.release_driver FOLDER:STEP[:zip] …``. STEP is a step of the
-release, a number of reports of progress, or ``recovery-NAME``, a step of the recovery at the
-opening. Each release runs in a fork of this process, which spares the imports.
+Run as ``python -m tests.project.release_driver FOLDER:STEP[:FORM] …``. FORM is ``zip``, or
+``counts`` for a table of counts in place of records. STEP is a step of the release, a number of
+reports of progress, or ``recovery-NAME``, a step of the recovery at the opening.
+Each release runs in a fork of this process, which spares the imports.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from sfumato.engine.core.progress import Silent
 from sfumato.project import project_file as store
+from sfumato.project.count_tables.making import make_count_table
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import recover
 from sfumato.project.release.release import make_release
@@ -49,6 +51,11 @@ def release(folder, step, form=""):
         store.recover = lambda *unfinished: recover(*unfinished, dying)
     context = DyingContext(int(step)) if step.isdigit() else Silent()
     with ProjectFile.open(Path(folder) / "ward.sfumato", PASSPHRASE, clock=noon) as project:
+        if form == "counts":
+            recipient, out = project.document.recipients[0], Path(folder) / "out"
+            given = (project, table(), ["illness"], recipient, 1.0, out, context)
+            make_count_table(*given, dying_at(step))
+            return
         make_release(
             project,
             table(),

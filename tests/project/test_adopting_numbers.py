@@ -16,7 +16,7 @@ from sfumato.formats.reading import detect_options
 from sfumato.project.adoption.examination import Claim, adopt, examine
 from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.adopted_files import adopted_files
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.errors import AdoptionError
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import verify_bundle
@@ -44,7 +44,7 @@ SETTINGS = GAUSSIAN.first_settings(tuple(column.attribute for column in ENCODED)
 def settled() -> Document:
     return Document(
         title="Staff",
-        source=Source("/data/staff.csv", "ab" * 32, ROWS, {"delimiter": ","}),
+        source=TableSource("/data/staff.csv", "ab" * 32, ROWS, {"delimiter": ","}),
         columns=COLUMNS,
         policy=(PolicyEntry(("age", "pay"), GAUSSIAN.name, SETTINGS),),
         recipients=(Recipient("Clinic A", {"age + pay": {"sigma_squared": 1.0}}),),

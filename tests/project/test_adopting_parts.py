@@ -11,7 +11,7 @@ import pytest
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.coalitions import weigh_held
 from sfumato.analysis.guarantee import guarantee_of
-from sfumato.analysis.holdings import Basis, holdings_of
+from sfumato.analysis.holdings import ReleaseBasis, holdings_of
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.uniform.adoption import check_ladder, check_uniform
@@ -85,7 +85,7 @@ def test_what_a_holder_of_a_part_restores_is_told_from_the_records_it_has(tmp_pa
         rows = rows_of(document, TABLE, KeyRing(bytes(32)))
         [entry] = document.policy
         asked = (document, entry, rows.attributes(Silent()), ())
-        report = weigh_held(rows, holdings_of(*asked, Basis.RELEASED), Silent())
+        report = weigh_held(rows, holdings_of(*asked, ReleaseBasis.RELEASED), Silent())
         assert report.members == ("Old Clinic",)
         average[name] = report.risk.risk.average
     shares = np.bincount(TRUE, minlength=5) / len(TRUE)

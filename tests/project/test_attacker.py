@@ -8,14 +8,8 @@ import pytest
 
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.attacker import attacked, exposure, joined_draws, released_values
-from sfumato.analysis.small_groups import (
-    Subject,
-    answer_pool,
-    answer_risk,
-    open_desk,
-    possible_changes,
-    with_remedies,
-)
+from sfumato.analysis.count_answers import answer_pool, open_desk
+from sfumato.analysis.small_groups import RiskSubject, answer_risk, possible_changes, with_remedies
 from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError, PolicyError
@@ -170,7 +164,7 @@ def test_levels_of_a_hierarchy_are_remedies_in_the_place_of_bins() -> None:
         rows=(("Ayton", "South", "*"), ("Beeford", "North", "*"), ("Ceton", "North", "*"))
     )
     whole = document().with_hierarchy("town", towns).with_hierarchy("age", Intervals(width=5))
-    subject = Subject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
+    subject = RiskSubject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
     known = subject.known(Silent())
     changes = possible_changes(whole, known)
     levels = [(each.attribute, each.level, each.classes) for each in changes if each.level]
@@ -190,7 +184,7 @@ def test_people_are_looked_up_by_what_recipients_views_show() -> None:
     whole, _ = with_proposed_hierarchies(whole, table)
     whole, _ = with_levels(with_statement(whole, "B", 1), "B", {"age": 1})
     whole, _ = with_levels(with_statement(whole, "C", 30, 0.2), "C", {"age": 2, "town": 0})
-    subject = Subject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
+    subject = RiskSubject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
     exact, finer, coarser = subject.known_to_each(("A", "B", "C"), Silent())
     for name, known in (("B", finer), ("C", coarser)):
         coarsening = coarsening_of(whole, whole.recipient(name))
@@ -216,7 +210,7 @@ def test_people_are_looked_up_by_what_recipients_views_show() -> None:
 def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -> None:
     table = crowd()
     whole = document("reconstruction")
-    subject = Subject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
+    subject = RiskSubject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
     known = subject.known(Silent())
     for recipient in whole.recipients:
         answer = answer_risk(subject, known, recipient, RiskLimits(0.3, 0.17), Silent())
@@ -229,7 +223,7 @@ def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -
 def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> None:
     table = crowd()
     lost = document(recipients=(*document().recipients, Recipient("C", {})))
-    subject = Subject(rows_of(lost, table, KEYS), lost.policy[0], ("town",))
+    subject = RiskSubject(rows_of(lost, table, KEYS), lost.policy[0], ("town",))
     known = subject.known(Silent())
     with pytest.raises(PolicyError, match="no trust level"):
         exposure(lost, lost.policy[0], known, lost.recipients[2])
@@ -254,7 +248,7 @@ def test_intervals_of_resampled_groups_hold_the_truth(runs: int) -> None:
     inside = asked = 0
     for seed in range(runs):
         keys = KeyRing(seed.to_bytes(32, "little"))
-        subject = Subject(rows_of(whole, table, keys), whole.policy[0], ("town", "age"))
+        subject = RiskSubject(rows_of(whole, table, keys), whole.policy[0], ("town", "age"))
         desk = open_desk(subject, Silent())
         for town in ("Ayton", "Beeford"):
             result = desk.ask({"town": town}, 2)

@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,12 +16,13 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import MissingRule
 from sfumato.engine.core.errors import DomainError, PolicyError, TableError
+from sfumato.engine.generalization.cells import WHOLE
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
 from sfumato.project.release.batches import batch_of, with_codes
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.views import coarsened, hashes_of_rows, is_suppressed
+from sfumato.project.release.views import coarsened, hidden_in, listed_rows
 from tests.noise import NOISE
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward
@@ -110,6 +112,24 @@ def test_chapters_are_the_same_however_batches_are_cut(cuts):
     assert pa.Table.from_batches(pieces).equals(whole)
     shown, true = whole["illness"].to_pandas(), table.column("illness")
     assert set(shown) == set(true)
+
+
+@pytest.mark.slow
+@settings(max_examples=5)
+@given(cuts=st.lists(st.integers(0, ROWS), max_size=4))
+def test_symbols_are_the_same_however_batches_are_cut(cuts):
+    document, table = hospital_document(ROWS), hospital(ROWS)
+    entry = PolicyEntry(("illness",), "hadamard", {"blocks": 2})
+    document = replace(document, policy=(entry, *document.policy[1:]))
+    _, plan = planned(document, table)
+    sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
+    pieces = [
+        sent.release_batch(batch.slice(start, end - start))
+        for start, end in pairwise(sorted({0, ROWS, *cuts}))
+    ]
+    whole = released_whole(document, table)
+    assert pa.Table.from_batches(pieces).equals(whole)
+    assert set(whole["illness"].to_pandas().astype(int)) == set(range(8))
 
 
 def test_a_plan_that_was_sent_as_json_releases_the_same_batches(made):
@@ -308,6 +328,6 @@ def test_texts_that_hardly_repeat_are_no_dictionary_however_they_came():
 def test_suppressed_rows_are_known_whatever_bytes_their_hashes_end_in():
     frame = pd.DataFrame({"age": range(2000)})
     table = Table(frame, is_part=True)
-    listed = sorted(hashes_of_rows(frame.iloc[:1000], KEYS))
+    listed = sorted(listed_rows(frame.iloc[:1000], np.full(1000, WHOLE), KEYS))
     assert any(each.endswith("00") for each in listed)
-    assert is_suppressed(table, ["age"], listed, KEYS).tolist() == [True] * 1000 + [False] * 1000
+    assert hidden_in(table, ["age"], listed, KEYS).tolist() == [int(WHOLE)] * 1000 + [0] * 1000

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from sfumato.analysis.readiness import examine
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.analysis.views import with_levels, with_statement
 from sfumato.engine.core.columns import Binning, Domain, Role
-from sfumato.engine.core.errors import LadderError
+from sfumato.engine.core.errors import LadderError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.views import finest_of
 from tests.project.verifying import a_document, a_table, new_project, release
 
 CROSSING = "neither wholly finer nor wholly coarser"
@@ -97,3 +99,52 @@ def test_bins_may_take_the_place_of_exact_values(tmp_path):
     first = seen(in_bins(), age=0, zip=3)
     second = seen(in_bins(0.0, 30.0, 60.0, 90.0, 130.0), age=0, zip=3)
     assert len(second_release(tmp_path, first, second)) == 2
+
+
+def crossing(clinic: int, public: int) -> Document:
+    """Return a document in which the public, trusted less, may see ages more finely."""
+    document = seen(in_bins(), zip=1)
+    views = {
+        "Clinic A": ViewRule(13, 0.9, {"age": clinic, "zip": 1}),
+        "Public C": ViewRule(25, 0.9, {"age": public, "zip": 1}),
+    }
+    recipients = tuple(replace(document.recipient(name), view=rule) for name, rule in views.items())
+    hierarchies = {**document.hierarchies, "age": Intervals(width=5)}
+    return replace(
+        document, recipients=recipients, hierarchies=hierarchies, rows_as_in_table="a test"
+    )
+
+
+def data_of(folder):
+    (bundle,) = folder.iterdir()
+    return pd.read_csv(bundle / "data.csv", dtype=str)
+
+
+def test_who_is_trusted_most_may_have_a_release_while_the_others_views_cross(tmp_path):
+    with new_project(tmp_path, crossing(clinic=2, public=1)) as project:
+        release(project, tmp_path / "a", "Clinic A")
+        with pytest.raises(PolicyError, match="more finely than Clinic A"):
+            release(project, tmp_path / "refused", "Public C")
+        # The chain is mended at the other end, so that it would fit a release never made.
+        project.save_document(crossing(clinic=1, public=1))
+        with pytest.raises(LadderError, match=CROSSING):
+            release(project, tmp_path / "refused", "Public C")
+        project.save_document(crossing(clinic=2, public=3))
+        release(project, tmp_path / "c", "Public C")
+        names = [each.recipient for each in project.releases]
+    assert names == ["Clinic A", "Public C"]
+    clinic, public = data_of(tmp_path / "a"), data_of(tmp_path / "c")
+    hidden, told = clinic["age"] == "*", public["age"] == "*"
+    assert told[hidden].all(), "who is hidden for the clinic is hidden for the public"
+    assert 0 < told.sum() < len(told)
+    for name in ("age", "zip"):
+        assert public[name][~told].groupby(clinic[name][~told]).nunique().max() == 1
+
+
+@pytest.mark.parametrize("names", [("Clinic A", "Public C"), ("Public C",)])
+def test_of_views_that_cross_none_is_the_finest_of_who_pool_them(names):
+    document = crossing(clinic=2, public=1)
+    with pytest.raises(PolicyError, match="more finely than Clinic A"):
+        finest_of(document, names)
+    assert finest_of(document, ("Clinic A",)).name == "Clinic A"
+    assert finest_of(crossing(clinic=1, public=1), names).name == names[0]

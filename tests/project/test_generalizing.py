@@ -85,7 +85,7 @@ def test_other_tables_turn_distinct_diversity_into_what_remains(tmp_path):
     )
     searched = search_table(decided(others=(other,)), table, Silent())
     titles = [criterion.title for criterion in searched.prepared.criteria]
-    assert "non-centralized distinct l-diversity" in titles
+    assert "non-centralized distinct l-diversity with shared columns" in titles
     path.write_text("age,illness\n*,flu\n", encoding="utf-8")
     with pytest.raises(SourceChanged, match="Registry"):
         search_table(decided(others=(other,)), table, Silent())

@@ -274,4 +274,6 @@ def test_an_attribute_that_does_not_fit_the_table_is_a_next_step():
     document = a_document(Recipient("A", keeping(illness=0.2)))
     guarantee = guarantee_of(document, {})
     assert guarantee.promises == ()
-    assert guarantee.next_steps == ("Mend the domain of illness: it does not fit the table yet.",)
+    assert guarantee.next_steps == (
+        "Correct the domain of illness: it does not fit the table yet.",
+    )

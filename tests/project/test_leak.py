@@ -11,7 +11,8 @@ import pytest
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.errors import NotTraceable
-from sfumato.project.verification.leak import LeakReport, read_leak, trace_file
+from sfumato.project.verification.leak import read_leak, trace_file
+from sfumato.project.verification.leak_report import LeakReport
 from tests.project.verifying import SECRETS, a_document, a_table, new_project, release
 from tests.row_order import order_of
 

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from sfumato.project.errors import LedgerTampered, NotSealed, Part, ProjectError
+from sfumato.project.errors import LedgerTampered, NotSealed, ProjectError, ProjectPart
 from sfumato.project.ledger import FIRST_LINK, EntryKind, Ledger
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.database import connect_for_writing
@@ -37,7 +37,7 @@ def tamper(path, *statements):
 def expect_tampering(path, number):
     with pytest.raises(NotSealed, match=f"Entry {number} of the ledger") as caught:
         ProjectFile.open(path, PASSPHRASE)
-    assert Part.LEDGER in caught.value.parts
+    assert ProjectPart.LEDGER in caught.value.parts
     assert "read-only" in caught.value.remedy
 
 
@@ -167,7 +167,7 @@ def test_a_ledger_of_another_project_does_not_fit(tmp_path, path):
 def test_a_tampered_project_can_be_read_but_not_changed(path):
     tamper(path, "DELETE FROM ledger WHERE number = 4")
     with ProjectFile.open(path, PASSPHRASE, read_only=True) as project:
-        assert project.tampering.parts == {Part.LEDGER, Part.SCHEMA}
+        assert project.tampering.parts == {ProjectPart.LEDGER, ProjectPart.SCHEMA}
         with pytest.raises(LedgerTampered):
             project.ledger.verify_chain()
         assert len(project.ledger.entries) == 3

@@ -25,7 +25,6 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.leak import read_leak, trace_file
-from sfumato.project.verification.long_leak import trace_long
 from tests.project.making import new_project
 from tests.project.test_long_leak import LEAKS, told
 
@@ -128,6 +127,7 @@ HOW = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "rows"), list(zip(HOW, [170, 333, 5000, 170], strict=True)))
 def test_a_bundle_made_in_parts_is_that_of_the_whole_table(
@@ -246,6 +246,6 @@ def test_a_leak_of_what_groups_show_is_traced_in_parts(opened, tmp_path, monkeyp
         for name in ("all", "altered"):
             leak = Table(LEAKS[name](first).reset_index(drop=True))
             wanted = told(trace_file(project, table, leak, Silent()))
-            assert told(trace_long(project, long, leak, Silent())) == wanted, name
+            assert told(trace_file(project, long, leak, Silent())) == wanted, name
             verdicts[name] = wanted[-1]
     assert "from the release to Clinic A" in verdicts["all"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from sfumato.engine.core.columns import Role
@@ -12,9 +13,9 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
-from sfumato.project.verification import long_leak
+from sfumato.project.verification import leak_rows
+from sfumato.project.verification.compared import differing
 from sfumato.project.verification.leak import read_leak, trace_file
-from sfumato.project.verification.long_leak import trace_long
 from tests.project import test_long_release
 from tests.project.test_long_release import (
     bundle,
@@ -95,11 +96,11 @@ def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, 
         for name, change in LEAKS.items():
             leak = Table(change(frame).reset_index(drop=True))
             wanted = told(trace_file(project, whole_of(project), leak, Silent()))
-            assert told(trace_long(project, long_of(project), leak, Silent())) == wanted, name
+            assert told(trace_file(project, long_of(project), leak, Silent())) == wanted, name
             verdicts[name] = wanted[-1]
-        monkeypatch.setattr(long_leak, "MOST_ALIKE", 30)
+        monkeypatch.setattr(leak_rows, "MOST_ALIKE", 30)
         with pytest.raises(TableError, match="More than 30 rows of the table are like"):
-            trace_long(project, long_of(project), Table(frame), Silent())
+            trace_file(project, long_of(project), Table(frame), Silent())
     for name in ("all", "some rows"):
         assert "from the release to Clinic A" in verdicts[name]
         assert "Pseudonyms of name that Clinic A alone is given" in verdicts[name]
@@ -114,7 +115,7 @@ def test_a_leak_of_records_told_apart_by_position_is_traced_in_parts(ward, tmp_p
     with ward(frame_of(), change) as project:
         frame = released(project, tmp_path / "out").iloc[40:160]
         wanted = told(trace_file(project, whole_of(project), Table(frame), Silent()))
-        assert told(trace_long(project, long_of(project), Table(frame), Silent())) == wanted
+        assert told(trace_file(project, long_of(project), Table(frame), Silent())) == wanted
     assert "from the release to Clinic A" in wanted[-1]
 
 
@@ -141,6 +142,16 @@ def test_a_leak_of_rows_that_belong_together_is_traced_in_parts(ward, tmp_path, 
         for name in ("all", "altered", "strangers"):
             leak = Table(LEAKS[name](first).reset_index(drop=True))
             wanted = told(trace_file(project, whole_of(project), leak, Silent()))
-            assert told(trace_long(project, long_of(project), leak, Silent())) == wanted, name
+            assert told(trace_file(project, long_of(project), leak, Silent())) == wanted, name
             verdicts[name] = wanted[-1]
     assert "from the release to Clinic A" in verdicts["all"]
+
+
+@pytest.mark.parametrize("coded", [(True, True), (True, False), (False, False)])
+def test_an_altered_text_is_found_whether_texts_are_held_once_or_row_by_row(coded):
+    made, shown = (
+        pa.array(["a", "", None, "b", "c", "a"]),
+        pa.array(["a", None, "", "a", "d", None]),
+    )
+    pair = [t.dictionary_encode() if c else t for t, c in zip((made, shown), coded, strict=True)]
+    assert differing(*pair).tolist() == [False, False, False, True, True, True]

@@ -52,6 +52,7 @@ def same_in_parts(project, folder, format_name="parquet"):
         return sum(1 for _ in csv.reader(file)) - 1
 
 
+@pytest.mark.turns(2)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize(("size", "order"), [(19, ""), (64, "The register is public."), (1000, "")])
@@ -139,6 +140,7 @@ def alone(name):
     return change
 
 
+@pytest.mark.turns(2)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("name", ["illness", "ward", "dose", "zip", "visits", "far"])

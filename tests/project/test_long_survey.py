@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.commands.init import Room, document_for
+from sfumato.commands.init import MemoryRoom, document_for
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
 from sfumato.engine.core.progress import Silent
@@ -161,17 +161,17 @@ def test_an_infinite_number_outside_the_sample_is_refused_by_its_row(folder):
 
 def document_in_parts(folder, rules=RULES, **more):
     told = []
-    document, proposed = document_for(
+    made = document_for(
         folder / "ward.parquet", rules, None, Silent(), folder, told.append,
-        room=Room(folder, 0.0), **more,
+        room=MemoryRoom(folder, 0.0), **more,
     )  # fmt: skip
-    return document, proposed, " ".join(note.text for note in told)
+    return made.document, made.proposed, " ".join(note.text for note in told)
 
 
 def test_a_project_is_made_of_a_long_table_as_of_the_table_in_memory(folder):
     document, proposed, told = document_in_parts(folder, None)
-    whole, wanted = document_for(folder / "ward.parquet", None, None, Silent())
-    assert (document, proposed) == (whole, wanted)
+    whole = document_for(folder / "ward.parquet", None, None, Silent())
+    assert (document, proposed) == (whole.document, whole.proposed)
     assert "90 rows" in told
     assert document.source.rows == ROWS
     document, _, _ = document_in_parts(folder)
@@ -257,10 +257,8 @@ def write_homes(folder, most=3):
 
 def whole_document(folder, rules, **more):
     told = []
-    document, _ = document_for(
-        folder / "ward.parquet", rules, None, Silent(), folder, told.append, **more
-    )
-    return document, " ".join(note.text for note in told)
+    made = document_for(folder / "ward.parquet", rules, None, Silent(), folder, told.append, **more)
+    return made.document, " ".join(note.text for note in told)
 
 
 @pytest.mark.few(1)

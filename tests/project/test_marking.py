@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.tracing_price import extra_records, tracing_price
+from sfumato.analysis.recipient_traceability import extra_records, recipient_traceability
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.estimate import Target, estimate_frequencies
@@ -82,13 +82,13 @@ def test_spacing_and_marks_survive_a_file_and_the_rules():
 
 
 def test_equal_levels_are_told_to_be_untraceable():
-    price = tracing_price(rows_of(ten(), a_table(), KEYS), Silent())
+    price = recipient_traceability(rows_of(ten(), a_table(), KEYS), Silent())
     assert "get the same values" in price.sentence
     assert np.isinf(price.figures.most_rows)
 
 
 def test_the_price_is_computed_for_the_recipients_as_they_are():
-    price = tracing_price(rows_of(with_spacing(ten(), 0.05), a_table(), KEYS), Silent())
+    price = recipient_traceability(rows_of(with_spacing(ten(), 0.05), a_table(), KEYS), Silent())
     assert np.isfinite(price.figures.most_rows)
     assert "99 % certainty" in price.sentence
     assert "45.00 % lower" in price.sentence
@@ -113,7 +113,7 @@ def test_the_cost_in_records_is_that_of_the_estimates_errors(level):
 def test_one_recipient_is_nobody_to_tell_from():
     alone = replace(ten(), recipients=ten().recipients[:1])
     with pytest.raises(NotTraceable):
-        tracing_price(rows_of(alone, a_table(), KEYS), Silent())
+        recipient_traceability(rows_of(alone, a_table(), KEYS), Silent())
 
 
 def test_a_file_at_a_near_level_is_traced_to_its_recipient(tmp_path):

@@ -2,18 +2,20 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sfumato.project.errors import NewerProject, NotSealed, Part
+from sfumato.project.errors import NewerProject, NotSealed, ProjectPart
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store import schema
 from tests.project.making import PASSPHRASE, document, new_project, noon
 
 FIRST_VERSION = Path(__file__).parent / "data" / "version-1.sfumato"
+SECOND_VERSION = FIRST_VERSION.with_name("version-2.sfumato")
 
 
 def version_of(path):
@@ -111,7 +113,7 @@ def test_a_project_from_before_there_were_seals_can_be_read(old):
     content = old.read_bytes()
     with ProjectFile.open(old, PASSPHRASE, read_only=True, clock=noon) as project:
         assert project.document == unconfirmed()
-        assert project.tampering.parts == {Part.NEVER_SEALED}
+        assert project.tampering.parts == {ProjectPart.NEVER_SEALED}
     assert old.read_bytes() == content
 
 
@@ -130,3 +132,31 @@ def test_a_project_from_before_there_were_seals_is_written_once_that_is_accepted
     with ProjectFile.open(old, PASSPHRASE, clock=noon) as project:
         assert project.tampering is None
         assert len(project.ledger.entries) == 2
+
+
+def test_a_sealed_project_from_before_there_were_further_keys_is_opened_as_it_is(tmp_path):
+    path = tmp_path / "old.sfumato"
+    shutil.copy(SECOND_VERSION, path)
+    path.chmod(0o600)
+    assert version_of(path) == 2
+    content = path.read_bytes()
+    with ProjectFile.open(path, PASSPHRASE, read_only=True, clock=noon) as project:
+        assert project.tampering is None
+        assert project.document == document()
+    assert path.read_bytes() == content
+    for _ in range(2):
+        with ProjectFile.open(path, PASSPHRASE, clock=noon) as project:
+            assert project.document == document()
+            assert len(project.ledger.entries) == 1
+        assert version_of(path) == schema.newest_version()
+
+
+def test_a_part_of_an_older_project_that_was_changed_is_still_found(tmp_path):
+    path = tmp_path / "old.sfumato"
+    shutil.copy(SECOND_VERSION, path)
+    path.chmod(0o600)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE document SET saved_at = 'now'")
+    with pytest.raises(NotSealed) as caught:
+        ProjectFile.open(path, PASSPHRASE, clock=noon)
+    assert caught.value.parts == {ProjectPart.DOCUMENT}

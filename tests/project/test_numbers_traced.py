@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.all_rows import rows_of
+from sfumato.analysis.recipient_traceability import recipient_traceability
 from sfumato.analysis.record_path import record_path
-from sfumato.analysis.tracing_price import tracing_price
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
@@ -54,9 +54,9 @@ def test_near_levels_have_more_noise_each_and_lie_on_one_ladder():
 
 
 def test_near_levels_make_a_few_leaked_rows_name_their_recipient():
-    alike = tracing_price(rows_of(five_alike(), TABLE, KEYS), Silent())
+    alike = recipient_traceability(rows_of(five_alike(), TABLE, KEYS), Silent())
     assert "get the same values" in alike.sentence
-    price = tracing_price(rows_of(with_spacing(five_alike(), 0.01), TABLE, KEYS), Silent())
+    price = recipient_traceability(rows_of(with_spacing(five_alike(), 0.01), TABLE, KEYS), Silent())
     assert price.figures.most_rows <= 3
     assert price.lowered["Office 4"] == pytest.approx(0.04)
 
@@ -126,5 +126,7 @@ def test_an_adopted_copy_that_moved_with_the_project_is_found(tmp_path):
         record_path(rows_of(document, TABLE, KEYS), entry, "age", 3, Silent())
     path = record_path(rows_of(document, TABLE, KEYS, (new,)), entry, "age", 3, Silent())
     assert path.is_numeric
-    price = tracing_price(rows_of(with_spacing(document, 0.01), TABLE, KEYS, (new,)), Silent())
+    price = recipient_traceability(
+        rows_of(with_spacing(document, 0.01), TABLE, KEYS, (new,)), Silent()
+    )
     assert price.figures.most_rows <= 3

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.guarantee import guarantee_of
-from sfumato.analysis.holdings import Basis
+from sfumato.analysis.holdings import ReleaseBasis
 from sfumato.analysis.pooled_rows import found_unit, pooled_rows
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
@@ -46,7 +46,7 @@ def a_document(household=Role.QUASI_IDENTIFIER):
 
 def weighed(document, table, units):
     attributes = material_of(document, table).attributes
-    return pooled_rows(document, attributes, units, (), Basis.PLANNED, Silent())
+    return pooled_rows(document, attributes, units, (), ReleaseBasis.PLANNED, Silent())
 
 
 def attack(exported, truth, retention):
@@ -127,7 +127,7 @@ def test_the_mean_of_a_household_s_numbers_is_as_much_closer_as_its_rows_say():
     )
     unit = repeated_unit(table, "household", Silent())
     known = {"rent": column.attribute}
-    (found,) = pooled_rows(document, known, [unit], (), Basis.PLANNED, Silent())
+    (found,) = pooled_rows(document, known, [unit], (), ReleaseBasis.PLANNED, Silent())
     sizes = frame.groupby("household")["rent"].transform("size")
     assert found.spread[0] / found.spread[1] == pytest.approx(sizes.mean() ** 0.5)
 

@@ -12,7 +12,7 @@ from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Suppression
 from sfumato.engine.generalization.publication import equivalence_classes
-from sfumato.engine.generalization.risk import Basis
+from sfumato.engine.generalization.risk import PopulationBasis
 from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import CriterionChoice, Generalization
 from sfumato.project.document.model import Document, document_from_json, document_to_json
@@ -97,7 +97,7 @@ def test_the_risk_is_counted_in_the_population(tmp_path):
     # In bands of ten years: three of 15, and three of 5.
     assert (after.prosecutor, after.journalist) == (1 / 3, 1 / 5)
     assert after.marketer == pytest.approx((3 / 15 + 3 / 5) / 6)
-    assert after.basis is Basis.COUNTED
+    assert after.basis is PopulationBasis.COUNTED
     assert found.unknown == ()
 
 
@@ -158,7 +158,7 @@ def test_a_sampling_fraction_is_the_simple_way(tmp_path):
     prepared = prepare(document, a_table(), Silent())
     assert read_population(document, prepared, Silent()) is None
     risks = risks_of(document, every_row(prepared, (2, 1)), None, Silent())
-    assert risks[1].basis is Basis.SAMPLED
+    assert risks[1].basis is PopulationBasis.SAMPLED
     assert 0.5 / 6 < risks[1].journalist < 1 / 6
     facts = told(risks, None, 0.5)
     assert facts["sampling_fraction"] == 0.5

@@ -9,7 +9,8 @@ import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.project.publication.publish import publish_table
-from sfumato.report.writing import Report, write_report
+from sfumato.report.blocks import Report
+from sfumato.report.writing import write_report
 from tests.project.test_generalizing import decided
 from tests.project.verifying import a_table, new_project, release
 

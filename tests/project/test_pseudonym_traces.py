@@ -12,7 +12,8 @@ from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.errors import NotTraceable
-from sfumato.project.verification.leak import LeakReport, trace_file
+from sfumato.project.verification.leak import trace_file
+from sfumato.project.verification.leak_report import LeakReport
 from tests.project.verifying import a_document, a_table, new_project, release
 
 SHARED_BY = ("Clinic A", "Institute B")

@@ -9,7 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import Examined
 from sfumato.analysis.guarantee import guarantee_of
+from sfumato.analysis.readiness import examine, looked_at
+from sfumato.analysis.readiness_checks import linked_rows
+from sfumato.analysis.shown_columns import ColumnView, SampledColumns
 from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.errors import LadderError
 from sfumato.engine.core.progress import Silent
@@ -25,7 +30,7 @@ from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
 from sfumato.ui.panels.policy.edits import renamed
 from tests.keyed_hash import ALPHABET, pseudonym_by_hand
-from tests.project.making import document, new_project, table
+from tests.project.making import ILLNESSES, document, new_project, table
 from tests.project.test_release import release, released_csv
 
 SECRET = bytes(range(32))
@@ -116,7 +121,7 @@ def test_the_bundle_tells_of_pseudonyms_and_of_no_other_recipient(project_of, tm
     outcome = release(project, tmp_path / "out")
     readme = (outcome.path / "README.md").read_text(encoding="utf-8")
     assert "a pseudonym" in readme
-    assert "Other recipients have the same pseudonyms of person" in readme
+    assert "Other recipients have the same pseudonyms of “person”" in readme
     assert "Institute B" not in readme
     assert "P001" not in (outcome.path / "data.csv").read_text(encoding="utf-8")
     fields = json.loads((outcome.path / "datapackage.json").read_text(encoding="utf-8"))
@@ -209,3 +214,34 @@ def test_every_row_shows_the_pseudonym_of_its_own_person(project_of, tmp_path):
         for person, sex in zip(true["person"], true["sex"], strict=True)
     }
     assert set(zip(frame["person"], frame["sex"], strict=True)) == expected
+
+
+def test_what_linked_rows_show_together_is_counted_though_no_row_is_unique():
+    draw = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "person": [f"P{one}" for one in draw.integers(0, 60, 600)],
+            "sex": draw.choice(["f", "m"], 600),
+            "illness": draw.choice(ILLNESSES, 600),
+        }
+    )
+    together = frame.groupby("person")["sex"].value_counts().unstack(fill_value=0)
+    unique = int((together.value_counts() == 1).sum())
+    asked = with_pseudonyms(), Table(frame), KeyRing(SECRET), Silent()
+    for one in examine(*looked_at(*asked), (), Silent()):
+        [found] = [each for each in one.findings if each.check == "Linked rows"]
+        assert found.severity is Severity.CAUTION
+        assert f"unique for {unique} of 60 values of person" in found.sentence
+    alone = with_pseudonyms(), Table(frame.drop_duplicates("person")), KeyRing(SECRET), Silent()
+    for one in examine(*looked_at(*alone), (), Silent()):
+        assert "Linked rows" not in {each.check for each in one.findings}
+
+
+def test_linked_rows_of_a_table_that_is_read_in_parts_are_told_without_a_count():
+    sampled = SampledColumns(table(), 10_000)
+    for key, told in ((None, 1), ("person", 0)):
+        settled = replace(with_pseudonyms(), record_key=key)
+        looks = (ColumnView(settled.column("sex")),)
+        found = list(linked_rows(Examined(settled, settled.recipients[0], looks, sampled, {})))
+        assert len(found) == told
+        assert all("can be unique where none of them is" in one.sentence for one in found)

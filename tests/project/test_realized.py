@@ -10,11 +10,11 @@ import pytest
 
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.coalitions import realized_plain, realized_sentences, weigh_held
-from sfumato.analysis.holdings import Basis, holdings_of, members_of
+from sfumato.analysis.holdings import ReleaseBasis, holdings_of, members_of
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.project.document.model import Source
+from sfumato.project.document.model import TableSource
 from tests.project import adopting, test_attacker
 from tests.project.verifying import a_table, new_project, release
 
@@ -25,7 +25,7 @@ def planned(document, table, *names):
     rows = rows_of(document, table, KEYS)
     [entry] = document.policy
     attributes = rows.attributes(Silent())
-    return rows, members_of(document, entry, attributes, (), Basis.PLANNED, names)
+    return rows, members_of(document, entry, attributes, (), ReleaseBasis.PLANNED, names)
 
 
 def test_the_most_telling_release_of_everyone_is_held(tmp_path):
@@ -35,11 +35,11 @@ def test_the_most_telling_release_of_everyone_is_held(tmp_path):
         rows = rows_of(project.document, a_table(), project.keys)
         entry = project.document.policy[0]
         asked = (project.document, entry, rows.attributes(Silent()), project.releases)
-        held = holdings_of(*asked, Basis.RELEASED)
+        held = holdings_of(*asked, ReleaseBasis.RELEASED)
         assert [one.recipient for one in held] == ["Institute B", "Public C"]
         assert held[0].source == project.releases[1].source
-        assert members_of(*asked, Basis.RELEASED, ["Public C"]) == held[1:]
-        either = holdings_of(*asked, Basis.EITHER)
+        assert members_of(*asked, ReleaseBasis.RELEASED, ["Public C"]) == held[1:]
+        either = holdings_of(*asked, ReleaseBasis.EITHER)
         assert {one.recipient for one in either if not one.planned} == {"Institute B", "Public C"}
         assert "Clinic A" in {one.recipient for one in either if one.planned}
         report = weigh_held(rows, held, Silent())
@@ -54,16 +54,18 @@ def test_planned_releases_are_weighed_with_the_noise_that_will_fall():
     assert [one.recipient for one in held] == ["Clinic A", "Institute B"]
     report = weigh_held(rows, held, Silent())
     assert not report.released
-    request = rows.maker.request(held[0].plan)
+    [part] = rows.parts(rows.read_for([held[0].plan]), "Making a release again", Silent())
+    request = part.maker.request(held[0].plan)
     shares = request.columns[0].attribute.frequencies
     beliefs = uniform_matrix(0.6, 5).posterior(shares)
     true = request.columns[0].values
     seen = document.column("illness").domain.encode(
-        rows.maker.perturbed(held[0].plan, Silent())["illness"]
+        part.maker.perturbed(held[0].plan, Silent())["illness"]
     )
     assert report.risk.risk.average == pytest.approx(beliefs[seen, true].mean())
     assert realized_plain(report)["records"] == table.rows
-    assert realized_sentences(report)[0].startswith("  With the noise as it will fall: ")
+    assert report.where == "With the noise as it will fall"
+    assert realized_sentences(report)[0].startswith("Clinic A and Institute B give")
 
 
 def test_adopted_rungs_are_held_as_they_were_adopted(tmp_path):
@@ -97,7 +99,7 @@ def test_rows_that_change_places_are_left_out_with_the_reason():
 def test_another_edition_of_the_table_is_told():
     document, table = adopting.settled(record_key="person"), adopting.ward()
     rows, held = planned(document, table, "Clinic A")
-    other = Source("/data/ward.csv", "cd" * 32, adopting.ROWS, {})
+    other = TableSource("/data/ward.csv", "cd" * 32, adopting.ROWS, {})
     earlier = [replace(one, source=other, recorded_at="2026-11-20") for one in held]
     assert "another edition of the source table" in weigh_held(rows, earlier, Silent()).reason
     same = [replace(one, source=document.source, recorded_at="2026-11-20") for one in held]

@@ -12,7 +12,8 @@ import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.errors import DiskFull
-from sfumato.project.ledger import EntryKind, ReleaseState
+from sfumato.project.count_tables.held import count_tables_in
+from sfumato.project.ledger import EntryKind, ReleaseState, events_in
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.store.files import digest_of_bundle, pending_in
@@ -90,6 +91,7 @@ def killed(tmp_path_factory, fresh):
     return folders
 
 
+@pytest.mark.turns(2)
 @pytest.mark.few(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("step", BEFORE_RECORDED)
@@ -115,6 +117,46 @@ def test_killed_after_it_is_recorded_a_release_is_finished(killed, step, form):
         expect_whole(project, folder / "out")
         assert len(names_in(folder / "out")) == 1
         assert len(project.recovered) == (step != "completed")
+
+
+COUNTS_STEPS = {"noted": 0, "written": 0, "prepared": 1, "renamed": 1, "cleared": 1}
+"""How many tables of counts there are after a death at each step."""
+
+
+@pytest.fixture(scope="module")
+def tables_killed(tmp_path_factory, fresh):
+    """For each step, a folder in which the making of a table of counts was killed there."""
+    folders = {step: tmp_path_factory.mktemp("killed") for step in COUNTS_STEPS}
+    for folder in folders.values():
+        shutil.copy(fresh, folder)
+    kill(*((folder, step, "counts") for step, folder in folders.items()))
+    return folders
+
+
+@pytest.mark.parametrize("step", COUNTS_STEPS)
+def test_a_table_of_counts_that_is_killed_is_whole_and_recorded_or_nowhere(tables_killed, step):
+    with opened(folder := tables_killed[step]) as project:
+        tables = count_tables_in(project.ledger.entries)
+        assert len(tables) == COUNTS_STEPS[step]
+        assert names_in(folder / "out") == [Path(each.target).name for each in tables]
+        assert [digest_of_bundle(Path(each.target)) for each in tables] == [
+            each.digest for each in tables
+        ]
+        assert len(project.recovered) == 1
+        assert pending_in(project.database) == ()
+        project.ledger.verify_chain()
+
+
+def test_a_table_of_counts_whose_files_are_broken_is_abandoned_and_counts_no_more(folder):
+    kill((folder, "prepared", "counts"))
+    (staged,) = (folder / "out").iterdir()
+    (staged / "counts.csv").write_text("broken")
+    with opened(folder) as project:
+        assert count_tables_in(project.ledger.entries) == ()
+        assert names_in(folder / "out") == []
+        *_, made = events_in(project.ledger.entries)
+        assert made.entry.kind == EntryKind.COUNTS_RELEASED
+        assert made.ending.kind == EntryKind.RELEASE_ABANDONED
 
 
 @pytest.mark.slow

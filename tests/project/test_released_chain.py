@@ -20,7 +20,7 @@ from sfumato.engine.core.columns import Pseudonym, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, with_proposed_domain
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source, ViewRule
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource, ViewRule
 from sfumato.project.release.release import make_release
 from tests.data import shared_data
 from tests.keyed_hash import pseudonym_by_hand
@@ -68,7 +68,7 @@ def decided(frame, key, public, sensitive):
         for name, (k, share, level) in ASKED.items()
     )
     document = Document(
-        source=Source("/data/made-up.csv", "ab" * 32, len(frame)),
+        source=TableSource("/data/made-up.csv", "ab" * 32, len(frame)),
         columns=tuple(specs),
         record_key=key,
         policy=(PolicyEntry((sensitive,), "uniform"),),

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.table.table import Table
-from sfumato.formats.options import ReadOptions
+from sfumato.formats.options import FOUND_OUT, ReadOptions
+from sfumato.formats.tables import format_called
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.errors import RulesError
+from sfumato.project.rules import rules
 from sfumato.project.rules.rules import apply_rules, reading_options_in, rules_of
 from tests.project.documents import documents, table_for
 from tests.project.making import document, table
@@ -76,9 +78,29 @@ def test_rules_say_where_the_frequencies_of_limits_come_from():
     assert entry.settings["frequencies_epsilon"] == 0.25
     assert len(entry.settings["noisy_counts"]) == 5
     assert apply_rules(rules_of(made), table(), Document()).policy == made.policy
-    for wrong, said in (('"exact"', "none of"), ('"stated"', "shares")):
+    for wrong, said in (('"exact"', "not one of"), ('"stated"', "shares")):
         error = error_of(limited.replace('"noisy"', wrong))
         assert said in str(error)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "settings", "key", "said"),
+    [
+        ("uniform", "theta = 2", "theta", "Remove it."),
+        ("finegrain", "thta = 2", "thta", "Did you mean theta?"),
+        ("finegrain", "theta = 1", "theta", "a number above 1"),
+        ("finegrain", 'limits = [{ value = "flu" }]', "limits", "tables with value, rho1, rho2"),
+        ("matrix", "entry = [[1]]", "entry", "Did you mean entries?"),
+        ("reconstruction", 'rule = "guess"', "rule", "exact, chernoff, simplified"),
+    ],
+)
+def test_a_setting_that_is_none_is_named_with_its_line_whatever_the_mechanism(
+    mechanism, settings, key, said
+):
+    changed = f'mechanism = "{mechanism}"\nsettings = {{ {settings} }}'
+    error = error_of(WRITTEN.replace('mechanism = "uniform"', changed, 1))
+    assert f"policy 1.settings.{key}" in error.what
+    assert said in str(error)
 
 
 def test_values_are_stated_by_listing_them_and_taken_from_rows_otherwise():
@@ -102,8 +124,14 @@ def test_applying_a_documents_rules_gives_the_document_back(document):
 @settings(deadline=None, max_examples=tried(40))
 @given(documents())
 def test_the_reading_options_are_kept(document):
-    options = reading_options_in(rules_of(document))
-    assert options == (dict(document.source.options) or None if document.source else None)
+    stated = reading_options_in(rules_of(document))
+    if document.source is None or not document.source.options:
+        assert stated == {}
+        return
+    options = ReadOptions.from_dict(document.source.options)
+    assert ReadOptions.from_dict(stated) == options
+    # What would be found out of another table is stated, even where it is as usual.
+    assert stated.keys() >= FOUND_OUT & format_called(options.format).reading_options
 
 
 def test_rules_written_by_hand_are_understood():
@@ -140,7 +168,15 @@ title = "Ward 7"
 
 # How the file is read.
 [reading]
+format = "csv"
+encoding = ""
 delimiter = ","
+decimal = "."
+thousands = ""
+date_order = "year-month-day"
+header = true
+skip_lines = 0
+escaped_formulas = false
 
 # The columns of the table.
 #   role     identifying (dropped), quasi-identifier, sensitive (perturbed), insensitive or weight
@@ -349,3 +385,14 @@ def test_a_name_with_braces_is_shown_as_it_is():
 
 def test_no_format_says_which_one_to_write():
     assert "format = 1" in error_of('title = "x"\n').remedy
+
+
+def test_more_recipients_than_a_project_has_are_refused_with_the_limit(monkeypatch):
+    section = WRITTEN[WRITTEN.index("[[recipients]]") :]
+    text = WRITTEN + "".join(section.replace("Clinic A", f"Office {n}") for n in range(3))
+    monkeypatch.setattr(rules, "MOST_RECIPIENTS", 4)
+    assert len(applied(text).recipients) == 4
+    monkeypatch.setattr(rules, "MOST_RECIPIENTS", 3)
+    error = error_of(text)
+    assert error.what == "The rules have 4 recipients, and a project has 3 at most."
+    assert "as one recipient" in error.remedy

@@ -11,13 +11,14 @@ from dataclasses import replace
 import pytest
 
 from sfumato.engine.core.columns import Role
+from sfumato.project import project_file
 from sfumato.project.document.model import document_from_json, document_to_json
-from sfumato.project.errors import DamagedProject, NotSealed, Part, WrongPassphrase
+from sfumato.project.errors import DamagedProject, NotSealed, ProjectPart, WrongPassphrase
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.files import Staging
 from sfumato.project.store.schema import empty_database
-from sfumato.project.store.seal import Seen, state_folder
+from sfumato.project.store.seal import SeenCounter, state_folder
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon
 from tests.project.tampering import change, everything_in, put, rows
 
@@ -75,7 +76,7 @@ def test_a_forged_pending_row_deletes_and_moves_nothing(path, tmp_path, as_zip, 
     details = json.dumps(plain | {"as_zip": as_zip, "digest": "ab"})
     change(path, ("INSERT INTO pending VALUES (?, ?, ?)", (staging.folder, details, prepared)))
     before = everything_in(tmp_path)
-    assert refused(path) == {Part.PENDING}
+    assert refused(path) == {ProjectPart.PENDING}
     assert everything_in(tmp_path) == before
     with opened(path, accepting="Looked at it") as project:
         assert project.recovered == ()
@@ -97,7 +98,7 @@ def test_an_edited_level_is_not_released_by(path):
             ),
         ),
     )
-    assert refused(path) == {Part.DOCUMENT}
+    assert refused(path) == {ProjectPart.DOCUMENT}
 
 
 def test_an_identifying_column_does_not_become_insensitive(path):
@@ -105,7 +106,7 @@ def test_an_identifying_column_does_not_become_insensitive(path):
         path,
         lambda found: found.with_column(replace(found.column("person"), role=Role.INSENSITIVE)),
     )
-    assert refused(path) == {Part.DOCUMENT}
+    assert refused(path) == {ProjectPart.DOCUMENT}
 
 
 def test_a_recipient_can_not_be_added(path):
@@ -115,7 +116,7 @@ def test_a_recipient_can_not_be_added(path):
             found, recipients=(*found.recipients, replace(found.recipients[0], name="Mallory"))
         ),
     )
-    assert refused(path) == {Part.DOCUMENT}
+    assert refused(path) == {ProjectPart.DOCUMENT}
 
 
 @pytest.mark.parametrize("when", ["AFTER UPDATE ON", "AFTER INSERT ON", "BEFORE DELETE ON"])
@@ -126,7 +127,7 @@ def test_a_foreign_trigger_never_runs(path, when, name):
         f"CREATE TRIGGER evil {when} {name} BEGIN"
         " UPDATE document SET saved_at = 'evil'; INSERT INTO pending VALUES ('evil', 1, 1); END",
     )
-    assert refused(path) == {Part.SCHEMA}
+    assert refused(path) == {ProjectPart.SCHEMA}
     with opened(path, accepting="Looked at it") as project:
         project.save_document(replace(project.document, title="Ward 10"))
     assert rows(path, "pending") == []
@@ -152,7 +153,7 @@ def test_a_foreign_trigger_never_runs(path, when, name):
 def test_what_the_schema_has_too_much_or_lacks_is_named_and_mended(path, statement):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(statement)
-    assert refused(path) == {Part.SCHEMA}
+    assert refused(path) == {ProjectPart.SCHEMA}
     opened(path, accepting="Looked at it").close()
     with opened(path) as project:
         assert project.tampering is None
@@ -174,7 +175,7 @@ def test_the_old_wrapping_does_not_undo_a_change_of_passphrase(path):
     with opened(path) as project:
         project.change_passphrase(PASSPHRASE, "new words", cost=CHEAP)
     put(path, "wrapping", before)
-    assert refused(path) == {Part.WRAPPING}  # with the old passphrase
+    assert refused(path) == {ProjectPart.WRAPPING}  # with the old passphrase
     with pytest.raises(WrongPassphrase):
         ProjectFile.open(path, "new words")
 
@@ -185,7 +186,7 @@ def test_an_older_end_does_not_cut_the_ledger(path):
         project.record(EntryKind.OVERRIDE, {"reason": "to be forgotten"})
     put(path, "ledger_end", end)
     change(path, "DELETE FROM ledger WHERE number > 2")
-    assert refused(path) == {Part.LEDGER}
+    assert refused(path) == {ProjectPart.LEDGER}
 
 
 def test_a_cut_ledger_that_is_accepted_stays_told(path):
@@ -195,7 +196,7 @@ def test_a_cut_ledger_that_is_accepted_stays_told(path):
     put(path, "ledger_end", end)
     change(path, "DELETE FROM ledger WHERE number > 2")
     with opened(path, accepting="The backup is gone") as project:
-        assert {finding.part for finding in project.accepted} == {Part.LEDGER}
+        assert {finding.part for finding in project.accepted} == {ProjectPart.LEDGER}
     with opened(path) as project:
         *_, last = project.ledger.entries
         assert last.kind == EntryKind.ACCEPTED_UNSEALED
@@ -223,19 +224,19 @@ def test_a_cut_ledger_that_is_accepted_stays_told(path):
 )
 def test_a_forged_ledger_can_be_accepted_and_its_rows_can_not_change_again(path, statement):
     change(path, statement)
-    assert refused(path) == {Part.LEDGER}
+    assert refused(path) == {ProjectPart.LEDGER}
     with opened(path, accepting="Known") as project:
         assert project.releases == ()
     with opened(path) as project:
         assert [e.kind for e in project.ledger.entries][-1] == EntryKind.ACCEPTED_UNSEALED
         project.record(EntryKind.OVERRIDE, {"reason": "after it"})
     change(path, "UPDATE ledger SET recorded_at = 'x' WHERE number = 1 OR kind = 'override'")
-    assert refused(path) == {Part.LEDGER}
+    assert refused(path) == {ProjectPart.LEDGER}
 
 
 def test_the_counter_can_not_be_changed(path):
     change(path, "UPDATE seal SET counter = counter + 5")
-    assert refused(path) == {Part.SEAL}
+    assert refused(path) == {ProjectPart.SEAL}
 
 
 def test_the_seal_of_an_older_state_does_not_fit_the_newer_one(path):
@@ -243,7 +244,7 @@ def test_the_seal_of_an_older_state_does_not_fit_the_newer_one(path):
     with opened(path) as project:
         project.save_document(replace(document(), title="Ward 9"))
     put(path, "seal", seal)
-    assert Part.DOCUMENT in refused(path)
+    assert ProjectPart.DOCUMENT in refused(path)
 
 
 def test_a_file_made_to_look_as_from_before_there_were_seals_is_refused(path):
@@ -253,12 +254,12 @@ def test_a_file_made_to_look_as_from_before_there_were_seals_is_refused(path):
         (sql,) = old.execute("SELECT sql FROM sqlite_master WHERE name = 'secret'").fetchone()
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
-            f"DROP TABLE seal; DROP TABLE wrapping; PRAGMA user_version = 1; {sql}"
+            f"DROP TABLE seal; DROP TABLE wrapping; DROP TABLE keys; PRAGMA user_version = 1; {sql}"
         )
         values = (1, *wrapping[3:], cost["n"], cost["r"], cost["p"])
         connection.execute("INSERT INTO secret VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         connection.commit()
-    assert refused(path) == {Part.NEVER_SEALED}
+    assert refused(path) == {ProjectPart.NEVER_SEALED}
     with pytest.raises(NotSealed, match="this computer has seen the project sealed"):
         opened(path)
 
@@ -268,12 +269,57 @@ def test_an_older_copy_in_the_place_of_the_file_is_noticed_and_can_be_accepted(p
     with opened(path) as project:
         project.record(EntryKind.OVERRIDE, {"reason": "to be forgotten"})
     shutil.copy(tmp_path / "older", path)
-    assert refused(path) == {Part.OLDER}
+    assert refused(path) == {ProjectPart.OLDER}
     with opened(path, accepting="The disk failed") as project:
         assert project.ledger.entries[-1].details["findings"][0]["part"] == "older state"
     with opened(path) as project:
         assert project.tampering is None
     assert rows(path, "seal")[0][1] == 5  # above what this machine had seen
+
+
+def saving_during(monkeypatch, path, step, titles):
+    """Let a writer save under each title, one title each time a reader comes to a step."""
+    left, real = list(titles), getattr(project_file, step)
+
+    def interrupted(*arguments):
+        result = real(*arguments)
+        if left:
+            title = left.pop(0)
+            with monkeypatch.context() as undone:
+                undone.setattr(project_file, step, real)
+                with opened(path) as project:
+                    project.save_document(replace(document(), title=title))
+        return result
+
+    monkeypatch.setattr(project_file, step, interrupted)
+    return left
+
+
+@pytest.mark.parametrize("step", ["connect_for_reading", "unwrap", "document_from_json"])
+@pytest.mark.parametrize("times", [1, 2, 7])
+def test_a_reader_beside_a_writer_is_not_told_of_an_older_copy(path, monkeypatch, step, times):
+    saving_during(monkeypatch, path, step, [f"Ward {10 + time}" for time in range(times)])
+    with opened(path, read_only=True) as project:
+        assert project.tampering is None
+        if step == "connect_for_reading":
+            assert project.document.title == "Ward 10"  # the contents read next are the newest
+
+
+def test_an_older_copy_is_noticed_although_somebody_saves_meanwhile(path, tmp_path, monkeypatch):
+    shutil.copy(path, tmp_path / "older")
+    with opened(path) as project:
+        project.record(EntryKind.OVERRIDE, {"reason": "to be forgotten"})
+    real = project_file.unwrap
+
+    def replaced(*arguments):
+        shutil.copy(tmp_path / "older", path)
+        return real(*arguments)
+
+    monkeypatch.setattr(project_file, "unwrap", replaced)
+    with opened(path, read_only=True) as project:  # what it held before was the newest
+        assert project.tampering is None
+    with opened(path, read_only=True) as project:
+        assert project.tampering.parts == {ProjectPart.OLDER}
 
 
 def test_on_another_machine_an_older_copy_is_not_noticed(path, tmp_path, monkeypatch):
@@ -294,7 +340,7 @@ def test_a_forged_note_of_what_was_seen_does_nothing(path, content):
     note.write_text(content)
     with opened(path) as project:
         assert project.tampering is None
-        assert Seen(project.secret).counter() == 3
+        assert SeenCounter(project.secret).counter() == 3
 
 
 def test_a_state_folder_that_takes_nothing_is_no_fault(path, tmp_path, monkeypatch):

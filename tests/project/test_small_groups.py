@@ -14,7 +14,7 @@ from sfumato.analysis.guarantee import guarantee_of
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import LadderError, LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.group_tails import Draw
+from sfumato.engine.disclosure.group_tails import SampleDraw
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.release.groups import public_columns
 from sfumato.project.release.release import make_release
@@ -126,7 +126,7 @@ def test_the_promise_can_be_recomputed_from_the_released_file_alone(project, tmp
             continue
         checked.add(size)
         for own in range(1, size + 1):
-            tails = enumerated_tails(size, own, drawn, p, m, epsilon, Draw.AT_RANDOM)
+            tails = enumerated_tails(size, own, drawn, p, m, epsilon, SampleDraw.AT_RANDOM)
             assert sum(tails) >= 2 * Fraction(str(delta)) - Fraction(1, 10**9)
     assert draws
     assert len(data) == ROWS

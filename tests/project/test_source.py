@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
-from sfumato.formats.options import ReadOptions
+from sfumato.formats.notes import Note
+from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.release_compatibility import edition_sentences
 from sfumato.project.source import (
     accept_edition,
     find_source,
@@ -15,7 +21,7 @@ from sfumato.project.source import (
     open_source,
     read_source,
 )
-from tests.project.making import document, new_project, table
+from tests.project.making import PASSPHRASE, document, new_project, table
 
 
 def write(path, frame):
@@ -146,3 +152,52 @@ def test_the_same_table_is_no_new_edition(file, tmp_path):
         accept_edition(project, copy, Silent())
         assert project.document.source.path == str(copy)
         assert len(project.ledger.entries) == 1
+
+
+def numbered(file, version=2):
+    """A table whose record keys are numbers, and a project's document about it."""
+    frame = table().frame
+    write(file, frame.assign(person=range(100, 112)))
+    _, source = read_source(file, ReadOptions(version=version), Silent())
+    return document("person", source=source)
+
+
+def test_a_table_read_otherwise_is_an_edition_and_the_guarantee_counts_it(file, tmp_path):
+    known = numbered(file, version=1)
+    with new_project(tmp_path, known) as project:
+        read, _ = open_source(known, Silent())
+        make_release(project, read, "Clinic A", tmp_path / "out", "csv", Silent())
+        accept_edition(project, file, Silent())
+        assert project.document.source.options["version"] == 2
+        details = project.ledger.entries[-1].details
+        assert details["from"]["digest"] == details["to"]["digest"]
+        assert details["to"]["read otherwise"] == ["Read as by version: 2"]
+        attributes = attributes_of(project.document, read)
+        told = edition_sentences(project.document, attributes, project.releases)
+        assert "from 2 editions" in told[0]
+
+
+def test_record_keys_are_read_as_they_were_once_a_release_is_made(file, tmp_path):
+    known = numbered(file)
+    text = {"column_types": {"person": ColumnType.TEXT}}
+    with new_project(tmp_path, known) as project:
+        read, _ = open_source(known, Silent())
+        make_release(project, read, "Clinic A", tmp_path / "out", "csv", Silent())
+        with pytest.raises(SourceChanged, match="record key person is read differently"):
+            accept_edition(project, file, Silent(), stated=text)
+        assert project.document == known
+    with new_project(tmp_path / "data", known) as project:
+        accept_edition(project, file, Silent(), stated=text)
+        assert project.document.source.options["column_types"] == {"person": "text"}
+
+
+def test_what_was_remarked_is_kept_with_the_project(file, tmp_path):
+    known = settled(file)
+    note = Note("{count:,} rows are left out.", {"count": 3}, caution=True, count=3, rows=(1, 2, 3))
+    source = replace(known.source, notes=(note,), found=ReadOptions(delimiter=";").to_dict())
+    with new_project(tmp_path, replace(known, source=source)) as project:
+        path = project.path
+    with ProjectFile.open(path, PASSPHRASE, read_only=True) as project:
+        kept = project.document.source
+        assert kept.notes == (note,)
+        assert kept.found["delimiter"] == ";"

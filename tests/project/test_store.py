@@ -26,6 +26,7 @@ from sfumato.project.errors import (
 )
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.seal import state_folder
 from tests.project.making import (
     CHEAP,
     PASSPHRASE,
@@ -350,3 +351,25 @@ def test_a_project_of_a_process_that_was_killed_keeps_what_was_saved(tmp_path, r
 def test_an_empty_document_can_be_kept(tmp_path):
     with new_project(tmp_path, Document()) as project:
         assert reopened(project).document == Document()
+
+
+def test_what_killed_writers_left_beside_a_project_and_in_the_state_folder_goes(tmp_path):
+    with new_project(tmp_path) as project:
+        path = project.path
+    state = state_folder()
+    (state / "remembered").mkdir()
+    places = (tmp_path, state, state / "remembered")
+    left = [
+        folder / f".report.pdf.{digits}.part"
+        for folder in places
+        for digits in ("a" * 12, "b" * 16)
+    ]
+    others = [tmp_path / ".report.part", tmp_path / f"report.pdf.{'a' * 16}.part"]
+    for file in (*left, *others):
+        file.touch()
+        os.utime(file, (0, 0))
+    ProjectFile.open(path, PASSPHRASE, read_only=True).close()
+    assert all(file.exists() for file in left)
+    ProjectFile.open(path, PASSPHRASE).close()
+    assert not any(file.exists() for file in left)
+    assert all(file.exists() for file in others)

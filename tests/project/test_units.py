@@ -13,28 +13,32 @@ import pytest
 
 from sfumato.analysis.guarantee import guarantee_of
 from sfumato.analysis.views import with_proposed_hierarchies
-from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Pseudonym, Role
 from sfumato.engine.core.errors import LadderError, PolicyError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.combinations import combined
-from sfumato.engine.table.table import Table, encode_attribute
-from sfumato.project.document.entry_plan import plan_release
+from sfumato.engine.table.repeated_units import units_of
+from sfumato.engine.table.table import MeasuredUnit, Table, encode_attribute
+from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.document.model import (
-    Source,
+    PolicyEntry,
+    TableSource,
     Unit,
     ViewRule,
     document_from_json,
     document_to_json,
 )
+from sfumato.project.release.long_survey import MemorySurvey
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for
-from sfumato.project.release.units import by_unit, idle_bound, propose_unit
+from sfumato.project.release.units import by_unit, idle_bound, loss_by_unit, propose_unit
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
+from tests.noise import NOISE
 from tests.project.making import new_project
 from tests.project.test_pooled_rows import LEVELS, a_document, attack
 from tests.project.whole_table import release_whole, released_columns, rows_of
@@ -46,7 +50,7 @@ ROWS = 3
 
 def protected(frame, most_rows=ROWS):
     document = a_document().with_unit(Unit(("household",), most_rows, ("water",)))
-    return replace(document, source=Source("/data/survey.csv", "ab" * 32, len(frame)))
+    return replace(document, source=TableSource("/data/survey.csv", "ab" * 32, len(frame)))
 
 
 @pytest.fixture
@@ -175,11 +179,64 @@ def test_a_coarser_view_keeps_its_k_among_the_rows_that_leave(survey, tmp_path):
 def test_the_recipient_s_guide_tells_of_units(released):
     _, _, paths = released
     text = (paths["Public"] / "README.md").read_text()
-    assert "Rows with the same household belong together" in text
+    assert "Rows with the same “household” belong together" in text
     assert "drawn once for all rows" in text
     assert "1.73" in text  # the root of K
+    assert "N, is that of independent rows as well: divide it by 3." in text
     assert "This is said of one row" in text
     assert "household" not in read(paths["Public"]).columns
+
+
+def test_statistics_are_measured_in_one_row_of_a_unit_whatever_its_values(survey):
+    unit, codes = Unit(("household",), ROWS), units_of(Table(survey), ("household",))
+    places = survey.assign(rent=np.arange(len(survey), dtype=float))
+    column = encode_attribute(Table(places), ColumnSpec("rent", Role.SENSITIVE, Kind.NUMERIC))
+    found = by_unit(unit, codes, column).attribute.units
+    assert found.unit == MeasuredUnit(("household",), 1)
+    rows = found.attribute.numbers.astype(int)
+    assert sorted(codes[rows]) == sorted(set(codes))
+    other = replace(column, attribute=replace(column.attribute, numbers=column.values[::-1]))
+    shown = by_unit(unit, codes, other).attribute.units.attribute.numbers
+    assert np.array_equal(len(survey) - 1 - shown, rows)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "distribution", "finegrain"])
+def test_a_unit_s_loss_is_that_of_its_rows_and_of_the_statistics_once(survey, mechanism):
+    """By hand: K rows at ε each, and statistics of one of them at ε0."""
+    numeric = mechanism == "laplace"
+    spec = (
+        ColumnSpec("rent", Role.SENSITIVE, Kind.NUMERIC)
+        if numeric
+        else (ColumnSpec("illness", Role.SENSITIVE, domain=Domain(ILLNESS)))
+    )
+    document = protected(survey)
+    (attribute,) = MemorySurvey(Table(survey)).attributes([spec], document.unit)
+    made = mechanism_called(mechanism)
+    settings = made.first_settings((attribute,), NOISE)
+    row_cost = settings["bounds_epsilon" if numeric else "frequencies_epsilon"]
+    assert made.byproduct_epsilon(settings) == pytest.approx(row_cost)
+    entry = PolicyEntry((spec.name,), mechanism, dict(settings))
+    columns = [spec if spec.name == one.name else one for one in document.columns]
+    document = replace(document, columns=tuple(columns), policy=(entry,))
+    level = {"laplace": 0.5, "distribution": 0.3, "finegrain": 0.8}[mechanism]
+    plan = EntryPlan((spec.name,), mechanism, dict(settings), {}, level, "")
+    of_row = level if numeric else np.log(made.matrix(level, (attribute,), settings).gamma)
+    expected = ROWS * of_row + row_cost
+    assert loss_by_unit(document, plan, (attribute,)) == pytest.approx(expected)
+
+
+def test_the_guide_says_so_where_a_unit_leaves_as_a_pseudonym(survey, tmp_path):
+    settled = protected(survey)
+    household = replace(settled.column("household"), pseudonym=Pseudonym())
+    project = new_project(tmp_path, settled.with_column(household))
+    made = make_release(project, Table(survey), "Public", tmp_path / "out", "csv", Silent())
+    text = " ".join((made.path / "README.md").read_text().split())
+    shown = read(made.path)["household"]
+    assert shown.duplicated().any()
+    assert "“household” leaves as a pseudonym" in text
+    assert "rows can be linked by it" in text
+    assert "are not released" not in text
+    project.close()
 
 
 @pytest.mark.slow

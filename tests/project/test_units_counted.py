@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import CriterionChoice, Generalization
-from sfumato.project.document.model import Source, Unit, ViewRule
+from sfumato.project.document.model import TableSource, Unit, ViewRule
 from sfumato.project.publication.publish import publish_table
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of, leaving_table
@@ -62,7 +63,7 @@ def surveyed(frame, most_rows=9, asked=ASKED):
         document.with_unit(Unit(("household",), most_rows, ("water",))),
         columns=columns,
         recipients=recipients,
-        source=Source("/data/survey.csv", "ab" * 32, len(frame)),
+        source=TableSource("/data/survey.csv", "ab" * 32, len(frame)),
     )
     return with_proposed_hierarchies(document, Table(frame))[0]
 
@@ -236,6 +237,12 @@ def test_a_published_table_keeps_k_households_in_every_class(tmp_path, suppresse
     text = (path / "README.md").read_text()
     assert "with records of at least 5 other units" in text
     assert "several of one unit in a class count each" in text
+    shown = dict(re.findall(r"^\| (\w+) \|[^|]*\| ([^|]*) \|$", text, re.MULTILINE))
+    for name in KNOWN:
+        starred = int((rows[name] == "*").sum())
+        if starred < len(rows):
+            assert ("`*` in" in shown[name]) == (starred > 0)
+            assert "as in the source" not in shown[name] or not starred
     report = verify_bundle(project, Table(frame), path, Silent())
     assert report.holds, [(c.title, c.finding) for c in report.failed]
     project.close()

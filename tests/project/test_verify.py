@@ -12,7 +12,7 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Source
+from sfumato.project.document.model import TableSource
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.verification.verify import verify_bundle
@@ -35,6 +35,7 @@ def project(tmp_path):
         yield made
 
 
+@pytest.mark.turns(2)
 @pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 @pytest.mark.parametrize("as_zip", [False, True])
@@ -134,7 +135,7 @@ def test_a_changed_source_table_is_told(project, tmp_path):
     path = release(project, tmp_path / "out")
     frame = a_table().frame.copy()
     frame.loc[4, "illness"] = next(name for name in ILLNESSES if name != frame.loc[4, "illness"])
-    changed = replace(project.document, source=Source("/data/ward.csv", "cd" * 32, ROWS))
+    changed = replace(project.document, source=TableSource("/data/ward.csv", "cd" * 32, ROWS))
     project.save_document(changed)
     found = failed(verify(project, path, Table(frame)))
     assert "changed since the release was made" in found["Source table"]

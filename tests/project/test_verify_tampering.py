@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.release import batches, long_counts
+from sfumato.project.verification import verify as verification
 from tests.project.verifying import (
     a_table,
     edit,
@@ -64,6 +67,52 @@ def test_an_altered_readme_is_named_and_the_values_still_hold(project, tmp_path)
     found = failed(verify(project, path))
     assert set(found) == {"Files", "Ledger"}
     assert "README.md" in found["Ledger"]
+
+
+def zipped(path, inside=""):
+    """Return a bundle as a zip of it, in a folder of its own or at the top."""
+    packed = path.with_name("bundle.zip")
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in sorted(path.rglob("*")):
+            if file.is_file():
+                archive.write(file, inside + file.relative_to(path).as_posix())
+    return packed
+
+
+@pytest.mark.parametrize("packed", [None, "", "in one folder/"])
+def test_files_that_were_added_to_a_bundle_are_counted_and_named(project, tmp_path, packed):
+    path = release(project, tmp_path / "out")
+    (path / "originals").mkdir()
+    (path / "originals" / "rows.csv").write_text("1")
+    (path / "macro\n.xlsm").write_text("x")
+    report = verify(project, path if packed is None else zipped(path, packed))
+    assert report.added == ("macro\n.xlsm", "originals/rows.csv")
+    assert failed(report) == {
+        "Added files": "The bundle has 2 files that were not released: macro\\n.xlsm,"
+        " originals/rows.csv. Nothing is known of them: remove them, or ask who added them."
+    }
+
+
+def test_many_added_files_are_counted_and_the_first_ones_named(project, tmp_path):
+    path = release(project, tmp_path / "out")
+    for number in range(13):
+        (path / f"{number:02d}.txt").touch()
+    (path / "elsewhere").symlink_to(tmp_path)
+    (finding,) = failed(verify(project, path)).values()
+    assert "has 14 files" in finding
+    assert "00.txt, 01.txt" in finding
+    assert "09.txt and 4 more" in finding
+
+
+def test_what_a_desktop_puts_into_a_bundle_is_told_and_no_fault(project, tmp_path):
+    path = release(project, tmp_path / "out")
+    (path / ".DS_Store").touch()
+    (path / "__MACOSX").mkdir()
+    (path / "__MACOSX" / "._data.csv").touch()
+    report = verify(project, path)
+    assert report.holds
+    (told,) = (check.finding for check in report.checks if check.title == "Added files")
+    assert ".DS_Store, __MACOSX/._data.csv" in told
 
 
 def test_an_altered_unperturbed_column_is_named(project, tmp_path):
@@ -172,7 +221,7 @@ def test_a_bundle_of_another_project_is_told(project, tmp_path):
 def test_a_bundle_of_another_table_is_told(project, tmp_path):
     frame = pd.DataFrame({"colour": ["red", "blue"] * 40})
     document = Document(
-        source=Source("/data/x.csv", "cd" * 32, 80),
+        source=TableSource("/data/x.csv", "cd" * 32, 80),
         columns=(ColumnSpec("colour", Role.SENSITIVE, domain=Domain(("red", "blue"))),),
         policy=(PolicyEntry(("colour",), "uniform"),),
         recipients=(Recipient("X", {"colour": {"retention_probability": 0.5}}),),
@@ -236,3 +285,43 @@ def test_columns_in_another_order_are_told(project, tmp_path):
     found = failed(verify(project, path))
     assert set(found) == {"Files", "Ledger", "Columns"}
     assert "in another order" in found["Columns"]
+
+
+def in_other_order(path):
+    edit(path, lambda rows: rows[::-1], vouch=True)
+
+
+def altered(path):
+    edit(path, lambda rows: swap(rows, 8, *other_illness(rows[7])))
+
+
+def described_otherwise(path):
+    package = json.loads((path / "datapackage.json").read_bytes())
+    package["sfumato"]["release"] = "ff" * 8
+    (path / "datapackage.json").write_text(json.dumps(package))
+
+
+@pytest.mark.parametrize("change", [in_other_order, altered, described_otherwise, zipped])
+def test_a_table_read_in_parts_tells_the_same_as_one_in_memory(
+    project, tmp_path, monkeypatch, change
+):
+    path = release(project, tmp_path / "out")
+    release(project, tmp_path / "out", "Institute B")
+    bundle = change(path) or path
+    told = [verify(project, bundle)]
+    for name in ("BUCKET_ROWS", "BUCKET_NUMBERS"):
+        monkeypatch.setattr(long_counts, name, 100)
+    monkeypatch.setattr(batches, "BATCH_ROWS", 110)
+    told.append(verify(project, bundle))
+    assert told[0] == told[1]
+    assert any("Retained values" in str(c.title) for c in told[0].checks) != (
+        change is in_other_order
+    )
+
+
+def test_of_many_rows_some_are_looked_at_more_closely(project, tmp_path, monkeypatch):
+    path = release(project, tmp_path / "out")
+    monkeypatch.setattr(verification, "EXAMINED", 500)
+    found = {str(check.title): str(check.finding) for check in verify(project, path).checks}
+    assert found["illness: values"] == "All 900 are those that the key gives."
+    assert " of 500 records " in found["illness: Retained values"]

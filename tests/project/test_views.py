@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.columns_left import kept_columns
 from sfumato.analysis.guarantee import guarantee_of, together_of
 from sfumato.analysis.views import (
     find_views,
@@ -17,6 +18,7 @@ from sfumato.analysis.views import (
     seen_together,
     unique_by_recipient,
     views_in,
+    with_importance,
     with_level,
     with_levels,
     with_proposed_hierarchies,
@@ -25,7 +27,15 @@ from sfumato.analysis.views import (
 )
 from sfumato.engine.core.errors import DiversityError, LadderError, PolicyError
 from sfumato.engine.core.progress import Silent
-from sfumato.project.document.model import Document, ViewRule, document_from_json, document_to_json
+from sfumato.engine.table.proposals import propose_columns
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import (
+    Document,
+    Recipient,
+    ViewRule,
+    document_from_json,
+    document_to_json,
+)
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release
@@ -35,6 +45,7 @@ from sfumato.project.release.views import coarsening_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
+from tests.household import household_survey
 from tests.project.verifying import a_document, a_table, new_project, release
 
 PUBLIC = ["age", "zip"]
@@ -93,7 +104,7 @@ def test_a_recipient_is_told_the_levels_and_the_k(released):
     assert set(view["levels"]) == set(PUBLIC)
     assert view["suppressed"] == (files["Public C"][PUBLIC] == "*").all(axis=1).sum()
     readme = (paths["Public C"] / "README.md").read_text()
-    assert "shares what is shown of age and zip with at least 19 others" in readme
+    assert "shares what is shown of “age” and “zip” with at least 19 others" in readme
     assert "**generalized** to level" in readme
     assert "view" not in json.loads((paths["Clinic A"] / "datapackage.json").read_text())["sfumato"]
 
@@ -334,3 +345,52 @@ def test_what_is_prepared_for_several_recipients_follows_the_document(tmp_path):
     assert after is not None
     assert before.recipient == "Public C"
     assert after.recipient == ""
+
+
+@pytest.fixture(scope="module")
+def many_columns():
+    """A survey whose 32 quasi-identifiers have hierarchies, and a k for two recipients."""
+    table = Table(household_survey())
+    document = Document(title="survey", columns=propose_columns(table))
+    document = replace(document, recipients=(Recipient("Partner"), Recipient("Public")))
+    document, _ = with_proposed_hierarchies(document, table)
+    for name, k, share in (("Partner", 3, 0.01), ("Public", 20, 0.05)):
+        document = with_statement(document, name, k, share)
+    return document, table
+
+
+def test_of_many_quasi_identifiers_levels_are_found_that_keep_what_is_stated(many_columns):
+    document, table = many_columns
+    found = find_views(document, table, Silent())
+    seen = views_in(found, table, Silent())
+    assert [each.problem for each in seen] == ["", ""]
+    assert [each.view.smallest >= each.rule.k for each in seen] == [True, True]
+    levels = seen[0].levels
+    assert sum(level < top for level, top in levels.values()) >= 4
+    assert all(finer[0] <= seen[1].levels[name][0] for name, finer in levels.items())
+
+
+def test_what_is_important_is_kept_of_many_quasi_identifiers(many_columns):
+    document, table = many_columns
+    assert find_views(document, table, Silent()).recipients[0].view.levels["citizenship"] == 1
+    document = with_importance(document, ("citizenship",))
+    assert find_views(document, table, Silent()).recipients[0].view.levels["citizenship"] == 0
+
+
+def test_what_each_further_column_costs_is_what_showing_it_comes_to(many_columns):
+    document, table = many_columns
+    found = find_views(document, table, Silent())
+    told = kept_columns(found, table, Silent())
+    levels = found.recipients[0].view.levels
+    assert {*told.kept, *(one.name for one in told.left)} == set(levels)
+    assert told.suppressed <= told.allowed == 4
+    for one in told.left:
+        changed, _ = with_level(found, "Partner", one.name, one.level)
+        (first, _) = views_in(changed, table, Silent())
+        assert first.view.suppressed_rows == one.suppressed
+    assert "best left out" in str(next(told.sentences))
+
+
+def test_a_check_of_many_levels_advises_to_find_them(many_columns):
+    problems = [each.problem for each in views_in(*many_columns, Silent())]
+    assert all("400 of 400" in problem for problem in problems)

@@ -12,7 +12,7 @@ from scipy.stats import nbinom
 from sfumato.engine.core.columns import Coding, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.risk import Basis, risk_of_sizes
+from sfumato.engine.generalization.risk import PopulationBasis, risk_of_sizes
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import document_from_json, document_to_json
 from sfumato.project.publication.generalization_pipeline import prepare
@@ -76,7 +76,7 @@ def test_the_risk_estimates_a_class_in_the_population_by_the_sum_of_its_weights(
     prepared = prepare(document, table, Silent())
     node = (1, 0)  # decades of age; sex as it is: two classes of three
     _, after = risks_of(document, every_row(prepared, node), None, Silent())
-    assert after.basis is Basis.WEIGHTED
+    assert after.basis is PopulationBasis.WEIGHTED
     # E[1/F | f] by summing the negative binomial law itself, class by class.
     shares = []
     for people in (50.0, 55.0):
@@ -151,7 +151,7 @@ def test_a_release_shows_coded_numbers_and_weights_and_is_verified(tmp_path):
         assert verify_bundle(project, table, outcome.path, Silent()).holds
         readme = (outcome.path / "README.md").read_text(encoding="utf-8")
         assert "85 means 85 or more" in readme
-        assert "By the sampling weights (w)" in readme
+        assert "By the sampling weights (“w”)" in readme
         uncoded = project.document.with_column(replace(columns[3], coding=None))
         project.save_document(uncoded)
         report = verify_bundle(project, table, outcome.path, Silent())

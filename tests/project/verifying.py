@@ -13,7 +13,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import VerificationReport, verify_bundle
@@ -51,7 +51,7 @@ def levels(illness: float, work: float = 0.5) -> dict[str, dict[str, float]]:
 def a_document(**changes: object) -> Document:
     document = Document(
         title="Ward 7",
-        source=Source("/data/ward.csv", "ab" * 32, ROWS),
+        source=TableSource("/data/ward.csv", "ab" * 32, ROWS),
         columns=(
             ColumnSpec("person", Role.IDENTIFYING, Kind.TEXT),
             ColumnSpec(

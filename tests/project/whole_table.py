@@ -7,6 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.generalization.cells import of_columns
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.row_order import release_order
 from sfumato.engine.table.table import Table
@@ -14,18 +15,18 @@ from sfumato.project.document.entry_plan import plan_release
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.byproducts import pseudonym_column
 from sfumato.project.release.plan import Plan, Rows, open_column, record_ids_of, release_entry
-from sfumato.project.release.release_columns import Material, material_of, plan_for
+from sfumato.project.release.release_columns import EncodedTable, material_of, plan_for
 from sfumato.project.release.units import rows_that_leave, unit_ids_of
 from sfumato.project.release.views import (
     Coarsened,
     check_view,
     coarsened,
     coarsening_of,
-    hashes_of_rows,
+    listed_rows,
 )
 
 
-def rows_of(material: Material, keys: KeyRing) -> Rows:
+def rows_of(material: EncodedTable, keys: KeyRing) -> Rows:
     """Return the rows that leave, as releases with a project's keys are made from them."""
     document, table = material.document, material.table
     ids = record_ids_of(document.record_key, table, keys, Silent())
@@ -82,5 +83,7 @@ def released_columns(
 def suppressed_in(seen: Coarsened, table: Table, keys: KeyRing) -> tuple[str, ...]:
     """Return what a plan lists of the rows that a view suppresses."""
     names = sorted(seen.coarsening.hierarchies)
-    frame = table.frame.loc[seen.view.suppressed, names].drop_duplicates()
-    return tuple(sorted(hashes_of_rows(frame, keys)))
+    order = [list(seen.coarsening.hierarchies).index(name) for name in names]
+    hidden = of_columns(seen.view.hidden, order)
+    some = (hidden != 0) & ~table.frame[names].duplicated().to_numpy()
+    return tuple(sorted(listed_rows(table.frame.loc[some, names], hidden[some], keys)))

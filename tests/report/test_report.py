@@ -12,11 +12,14 @@ from sfumato.engine.core.columns import Coding, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Orders, Suppression
 from sfumato.formats.errors import DiskFull, FileError
+from sfumato.formats.notes import Note
+from sfumato.formats.options import ReadOptions
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import ProjectError
+from sfumato.report.blocks import Bullets, ReportGrid
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
-from sfumato.report.writing import Grid, draw, picture_kind, to_html, write_report
+from sfumato.report.writing import draw, picture_kind, to_html, write_report
 from tests.campaigns.limits import files_no_longer_than, needs_limits
 from tests.project.making import noon
 from tests.project.verifying import ILLNESSES, a_document, a_table, new_project, release
@@ -47,7 +50,7 @@ def page(material, pictures):
 def grid(report, first):
     for section in report.sections:
         for block in section.blocks:
-            if isinstance(block, Grid) and block.header[0] == first:
+            if isinstance(block, ReportGrid) and block.header[0] == first:
                 return block
     raise AssertionError(first)
 
@@ -90,6 +93,30 @@ def test_an_internal_report_says_what_a_filing_needs(material, page):
         assert said in page, said
 
 
+def test_an_internal_report_says_how_the_table_was_read(material):
+    told = "{count:,} hidden rows are left out."
+    note = Note(told, {"count": 6}, caution=True, count=6, rows=(1, 6))
+    source = replace(
+        material.document.source,
+        notes=(note,),
+        options=ReadOptions(skip_lines=2).to_dict(),
+        found=ReadOptions().to_dict(),
+    )
+    read = replace(material, document=replace(material.document, source=source))
+    [told] = [
+        block.items
+        for section in compose(read, INTERNAL).sections
+        for block in section.blocks
+        if isinstance(block, Bullets) and any("hidden rows" in item for item in block.items)
+    ]
+    assert told == (
+        "Caution: 6 hidden rows are left out. First in rows 1 and 6.",
+        "Chosen: Lines to leave out above: 2",
+    )
+    outside = compose(read, OUTSIDE)
+    assert "hidden rows" not in to_html(outside, [draw(each, "svg") for each in outside.pictures])
+
+
 def test_the_page_is_whole_and_needs_nothing_else(material, page):
     parser = Balanced()
     parser.feed(page)
@@ -100,7 +127,7 @@ def test_the_page_is_whole_and_needs_nothing_else(material, page):
 
 def grids_of(report):
     blocks = (block for section in report.sections for block in section.blocks)
-    return [block for block in blocks if isinstance(block, Grid)]
+    return [block for block in blocks if isinstance(block, ReportGrid)]
 
 
 def test_outsiders_see_no_count_of_values_and_no_place_of_a_file(material):
@@ -115,7 +142,8 @@ def test_outsiders_see_no_count_of_values_and_no_place_of_a_file(material):
 
 
 def test_levels_and_figures_are_those_of_the_guarantee(material):
-    table = grid(compose(material, INTERNAL), "Recipient")
+    report = compose(material, INTERNAL)
+    table = grid(replace(report, sections=report.sections[1:]), "Recipient")
     assert table.rows[0][0] in {"Clinic A", "Clinic D"}
     assert table.rows[0][1] == "0.6"
     assert "Retention probability (p)" in table.header
@@ -158,7 +186,7 @@ def test_a_pdf_has_pages_and_a_title(material, tmp_path, themed):
 def test_a_report_on_a_full_disk_is_refused_and_the_old_one_stays(
     material, tmp_path, themed, name, room
 ):
-    report = replace(compose(material, INTERNAL), sections=compose(material, INTERNAL).sections[:3])
+    report = replace(compose(material, INTERNAL), sections=compose(material, INTERNAL).sections[:4])
     pictures = [draw(picture, picture_kind(tmp_path / name)) for picture in report.pictures]
     folder = tmp_path / "reports"
     folder.mkdir()
@@ -222,7 +250,7 @@ def test_what_was_released_is_told_by_the_policy_of_then(tmp_path):
     assert told["illness"][1] == "perturbed"
     (section,) = [each for each in report.sections if "earlier policy" in each.title]
     assert section.title.endswith("illness")
-    levels = next(block for block in section.blocks if isinstance(block, Grid))
+    levels = next(block for block in section.blocks if isinstance(block, ReportGrid))
     assert [row[1:] for row in levels.rows] == [("Clinic A", "p = 0.6"), ("Public C", "p = 0.1")]
     # γ at p = 0.6 over the four values of then: 1 + 0.6 · 4 / 0.4; over five it would be 8.5.
     assert "by at most 7." in section.blocks[-1].text

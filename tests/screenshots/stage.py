@@ -35,8 +35,9 @@ from sfumato.ui.panels.data.panel import DataPanel
 from sfumato.ui.pictures import settle, take_down
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import MemoryLimit, MemoryStore
+from sfumato.ui.state.settings import MemoryLimit
 from tests.noise import NOISE
+from tests.ui.hands import at_settings
 
 SAMPLE: Final = "clinic"
 NUMBERS: Final = ("length_of_stay", "cost")
@@ -71,7 +72,8 @@ class Stage:
     ) -> None:
         self.folder = folder
         self._rows, self._names = rows, names
-        self.session = Session(store=MemoryStore())
+        self._held: list[Job] = []
+        self.session = Session(store=at_settings())
         self.window = MainWindow(self.session)
         self.window.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
         self.window.resize(*size)
@@ -84,8 +86,8 @@ class Stage:
         return self.window.panels[name]
 
     def settle(self) -> None:
-        """Let every running job end and its result be shown."""
-        settle(self.session)
+        """Let every running job end and its result be shown, but of those that are held."""
+        settle(self.session, self._held)
 
     def hold(self, title: str, fraction: float, text: str, key: str | None = None) -> Job:
         """Show a job that does not end by itself; it ends with the stage."""
@@ -98,6 +100,7 @@ class Stage:
 
         job = self.session.runner.run(title, work, key=key)
         job.set_progress(fraction, text)
+        self._held.append(job)
         return job
 
     def called(self, name: str) -> str:

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
 from sfumato.ui.state.session import Session
@@ -67,7 +67,7 @@ def save_clinic(session: Session, folder: Path) -> ProjectFile:
     assert table is not None
     path = folder / "clinic.csv"
     table.frame.to_csv(path, index=False)
-    source = Source(str(path), "0" * 64, table.rows)
+    source = TableSource(str(path), "0" * 64, table.rows)
     session.edit("Note the source", replace(session.document, source=source))
     project = ProjectFile.create(
         folder / "clinic.sfumato", "correct horse", session.document, cost=CHEAP

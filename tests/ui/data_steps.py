@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from tests.ui.hands import click, settle
 
@@ -22,6 +23,15 @@ def shown(table, rows=None):
 def headings(table):
     model = table.model()
     return [model.headerData(i, HEADINGS) for i in range(model.columnCount())]
+
+
+def remarks(notes):
+    """The remarks of a list and what was chosen, from the top."""
+    found = []
+    for place in range(notes.lines.count()):
+        texts = notes.lines.itemAt(place).widget().findChildren(QLabel)
+        found.append(" ".join(text.text() for text in texts))
+    return found
 
 
 def look_at(panel, qtbot, path):

@@ -21,10 +21,9 @@ from sfumato.ui.panels.policy.panel import PolicyPanel
 from sfumato.ui.pictures import take_down
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets import messages
 from sfumato.ui.widgets.painted import tell_roles
-from tests.ui.hands import on_screen
+from tests.ui.hands import at_settings, on_screen
 
 CLINIC = """\
 patient,age,ward,disease
@@ -124,7 +123,7 @@ def answers() -> Answers:
 @pytest.fixture
 def session(plain: QApplication, answers: Answers) -> Iterator[Session]:
     """A fresh session that forgets its settings, closed at the end."""
-    made = Session(store=MemoryStore(), chooser=answers)
+    made = Session(store=at_settings(), chooser=answers)
     yield made
     made.forget_changes()
     made.close()
@@ -141,7 +140,7 @@ def quick_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def window(plain: QApplication, answers: Answers, quick_secrets: None) -> Iterator[MainWindow]:
     """The whole window, shown offscreen, with all jobs ended at the end."""
-    made = MainWindow(Session(store=MemoryStore(), chooser=answers))
+    made = MainWindow(Session(store=at_settings(), chooser=answers))
     made.show()
     yield made
     made.session.forget_changes()

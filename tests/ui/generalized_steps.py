@@ -65,3 +65,13 @@ def write_other(folder: Path, *, spelled: bool = False, weak: bool = False) -> P
     path = folder / "registry.csv"
     pd.DataFrame({"group": group, "sex": frame["sex"], "ward": ward}).to_csv(path, index=False)
     return path
+
+
+def write_counts(folder: Path) -> Path:
+    """Write how many people of each age are in each group of `write_other`'s weak table."""
+    frame = small_table().frame
+    group = np.where(frame["ward"].isin(["heart", "lungs"]), "a", "b")
+    counts = pd.DataFrame({"age": frame["age"], "group": group}).value_counts()
+    path = folder / "census.csv"
+    counts.rename("people").reset_index().to_csv(path, index=False)
+    return path

@@ -8,10 +8,19 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from sfumato.ui.panels.policy.board.drawer import DRAWER
+from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets.messages import MessageBar, MessageView
 
 Dialog = TypeVar("Dialog", bound=QWidget)
 Shown = TypeVar("Shown", bound=QWidget)
+
+
+def at_settings() -> MemoryStore:
+    """Return the settings of a person whose drawer below the board is open."""
+    store = MemoryStore()
+    store.setValue(DRAWER, 1)
+    return store
 
 
 def on_screen(qtbot: Any, widget: Shown, *size: int) -> Shown:
@@ -96,3 +105,10 @@ def load_table(window: Any, qtbot: Any, path: Any) -> None:
     click(window.panels["data"].load_button)
     settle(qtbot, window.session)
     assert window.session.table is not None
+
+
+def explain_first(qtbot, card):
+    """Press "Why?" of the first recipient on the guarantee card, once there is one."""
+    card.refresh()  # what it shows may be of an earlier document
+    qtbot.waitUntil(lambda: bool(card.summaries), timeout=20_000)
+    next(iter(card.summaries.values())).why.click()

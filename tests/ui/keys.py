@@ -88,10 +88,10 @@ class Keys:
             self.press(Key.Key_Down if combo.currentIndex() < target else Key.Key_Up)
 
     def waits_until(self, condition: Callable[[], bool]) -> None:
-        self._qtbot.waitUntil(condition, timeout=60_000)
+        self._qtbot.waitUntil(condition, timeout=200_000)
 
     def waits(self) -> None:
         """Wait until no job runs; the focus is somewhere then."""
         runner = self.window.session.runner
-        self._qtbot.waitUntil(lambda: not runner.jobs, timeout=60_000)
+        self._qtbot.waitUntil(lambda: not runner.jobs, timeout=200_000)
         assert self.focus

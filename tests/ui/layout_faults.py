@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 
 from sfumato.ui.look.theme import TextSize, font
 from sfumato.ui.look.wording import parts
-from sfumato.ui.panels.audit.groups import KnowledgeButton
+from sfumato.ui.panels.audit.pages.groups import KnowledgeButton
 from sfumato.ui.panels.policy.mechanisms.controls import PADDING, ChoiceCard
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import ElidedLabel

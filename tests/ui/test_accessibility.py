@@ -14,20 +14,21 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidg
 
 from sfumato.engine.table.profile import NumberSummary
 from sfumato.plots.coalitions import build_realized_distribution
-from sfumato.plots.ladders import Rung, build_trust_ladder
+from sfumato.plots.ladders import LadderRung, build_trust_ladder
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.attributes.domain import Histogram
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Token
 from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
-from sfumato.ui.panels.policy.generalized.node_list import Marks
+from sfumato.ui.panels.policy.generalized.node_list import SpecialNodes
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.views_picture import Nodes
 from sfumato.ui.shell.frame import state_word
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, SliderField
+from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.paint_queue import turns
-from sfumato.ui.widgets.painted import Part, Told, show_parts
+from sfumato.ui.widgets.painted import PaintedPart, PartText, show_parts
 from sfumato.ui.widgets.plot_view import HEADINGS, PlotView, readable
 from tests.plots import data as plots
 from tests.plots import test_risk_plots as risks
@@ -128,7 +129,10 @@ class TestParts:
     def test_the_ladder_is_a_list_of_rungs_with_their_levels(self, page):
         ladder = LadderView()
         page.layout().addWidget(ladder)
-        rungs = [Rung("Institute", 0.5, "p = 0.5"), Rung("Public", 0.1, "p = 0.1", "cautious")]
+        rungs = [
+            LadderRung("Institute", 0.5, "p = 0.5"),
+            LadderRung("Public", 0.1, "p = 0.1", "cautious"),
+        ]
         ladder.show_rungs(rungs, "Public")
         list_ = interface(ladder)
         assert list_.role() == Role.List
@@ -143,7 +147,7 @@ class TestParts:
     def test_a_step_on_the_ladder_is_announced(self, page, announced):
         ladder = LadderView()
         page.layout().addWidget(ladder)
-        ladder.show_rungs([Rung("A", 0.5, "p = 0.5"), Rung("B", 0.1, "p = 0.1")], "A")
+        ladder.show_rungs([LadderRung("A", 0.5, "p = 0.5"), LadderRung("B", 0.1, "p = 0.1")], "A")
         QTest.keyClick(ladder, Qt.Key.Key_Down)
         assert announced == [("B: p = 0.1", False)]
 
@@ -154,10 +158,10 @@ class TestParts:
         page.layout().addWidget(lattice)
         QCoreApplication.processEvents()
         lattice.show_lattice(Nodes.of(np.ones((2, 3), dtype=np.bool_)))
-        lattice.show_marks(Marks(None, None, ()), (0, 0))
+        lattice.show_marks(SpecialNodes(None, None, ()), (0, 0))
         lattice.show_tokens([Token("Institute", "1", (0, 1)), Token("Public", "2", (1, 2))], "")
         assert interface(lattice).role() == Role.Graphic
-        told = [text(part) for part in lattice.findChildren(Part)]
+        told = [text(part) for part in lattice.findChildren(PaintedPart)]
         assert told == ["Institute: levels 0 and 1", "Public: levels 1 and 2"]
         QTest.keyClick(lattice, Qt.Key.Key_Up)
         assert len(announced) == 1
@@ -165,17 +169,17 @@ class TestParts:
 
     def test_parts_that_go_are_told_no_more_and_a_click_goes_through_them(self, page):
         area = page.rect()
-        show_parts(page, [Told(name, area) for name in "abc"])
-        show_parts(page, [Told("d", area)])
+        show_parts(page, [PartText(name, area) for name in "abc"])
+        show_parts(page, [PartText("d", area)])
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        assert [text(part) for part in page.findChildren(Part)] == ["d"]
+        assert [text(part) for part in page.findChildren(PaintedPart)] == ["d"]
         assert page.childAt(area.center()) is None
 
     @pytest.mark.slow
     def test_roles_outlive_garbage_and_go_with_their_widgets(self, page):
         for number in range(10):
             ladder = LadderView(page)
-            ladder.show_rungs([Rung("A", 0.5, "")], "A")
+            ladder.show_rungs([LadderRung("A", 0.5, "")], "A")
             ladder.show()
             if number == 5:
                 gc.collect()
@@ -287,3 +291,22 @@ class TestPlots:
         assert list(shown.columns) == ["Lower quartile", "Clinic_A"]
         assert shown.iloc[0, 0] == 0.12346
         assert list(HEADINGS) == sorted(set(HEADINGS))
+
+
+@pytest.mark.parametrize("look", ["title", "heading"])
+def test_headings_are_told_as_headings_by_what_they_say_now(page, look):
+    made = label("Coalition", look, wrap=True)
+    page.layout().addWidget(made)
+    assert interface(made).role() == Role.Heading
+    assert text(made) == "Coalition"
+    made.setText("Numbers_with_a_long_name")
+    assert text(made) == "Numbers_with_a_long_name"
+
+
+def test_the_window_has_headings_to_go_through(themed, tmp_path):
+    stage = Stage(tmp_path, rows=50)
+    try:
+        told = [each.name for each in exposed(stage.window) if each.role == Role.Heading]
+        assert stage.window.current.kind.translated_title() in told
+    finally:
+        stage.close()

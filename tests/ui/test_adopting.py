@@ -266,9 +266,10 @@ def test_the_audit_counts_adopted_holders_and_says_who_stands_beside(
 
 
 def test_a_file_is_read_as_the_person_says(qtbot, panel, ask, upper):
-    """Found out wrongly, it has one column; with the right delimiter it is examined."""
+    """Found out wrongly, its columns have other names; from the right line on it is examined."""
     text = upper.read_text().replace(",", ";")
-    upper.write_text("made by another tool\n" + text)
+    names = [f"name {place}" for place in range(text.splitlines()[0].count(";") + 1)]
+    upper.write_text(";".join(names) + "\n" + text)
     dialog = ask(upper)
     assert not dialog.submit.isEnabled()
     click(dialog.form.reading)

@@ -7,6 +7,7 @@ import gc
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from sfumato.ui.shell import application
 from sfumato.ui.shell.application import run_window, spare_what_is_loaded
 
 
@@ -35,3 +36,13 @@ def test_a_window_that_is_shown_searches_for_new_garbage_only(themed, thawed, mo
     monkeypatch.setattr(QApplication, "exec", lambda _: searched.append(len(gc.get_objects())) or 0)
     assert run_window() == 0
     assert searched[0] < gc.get_freeze_count() / 10
+
+
+@pytest.mark.slow
+def test_the_window_speaks_what_the_command_line_asked_for(themed, thawed, monkeypatch):
+    said = []
+    monkeypatch.setattr(application, "asked_for", lambda: "de")
+    monkeypatch.setattr(application, "speak", lambda _application, name: said.append(name))
+    monkeypatch.setattr(QApplication, "exec", lambda _: 0)
+    assert run_window() == 0
+    assert said == ["de"]

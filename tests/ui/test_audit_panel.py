@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
-from sfumato.analysis.audit_answers import Question
+from sfumato.analysis.questions.question import Topic
+from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import ViewRule
 from sfumato.project.release.release import make_release
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit import PANEL
@@ -21,7 +24,6 @@ from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
-from sfumato.ui.panels.audit.panel import QUESTIONS
 from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import (
     clinic_document,
@@ -317,22 +319,103 @@ def test_it_opens_on_four_questions_with_answers_and_verdicts(asked):
         "What about small groups?",
         "Whose file is this?",
     ]
-    together = answer(asked, Question.TOGETHER)
+    together = answer(asked, "together")
     assert "learn no more about disease than Clinic A alone" in together
     assert "odds on a record's value more than 7-fold" in together
-    assert "No record is unique" in answer(asked, Question.FOUND)
-    assert "can estimate the shares of disease" in answer(asked, Question.GROUPS)
-    assert "Nothing has been released yet" in answer(asked, Question.LEAK)
-    assert asked.overview.cards[Question.FOUND].badge.word.text() == "Protected"
-    assert asked.overview.cards[Question.LEAK].badge.isHidden()
+    assert "No record is unique" in answer(asked, "found")
+    assert "can estimate the shares of disease" in answer(asked, "groups")
+    assert "Nothing has been released yet" in answer(asked, "leak")
+    assert asked.overview.cards["found"].badge.word.text() == "OK"
+    assert asked.overview.cards["leak"].badge.isHidden()
     assert asked.state() is PanelState.NONE
+
+
+def test_what_other_columns_tell_counts_in_what_they_learn_together(qtbot, panel):
+    frame = clinic_table(240).frame.copy()
+    frame["ward"] = frame["disease"].astype(str).str[:2]
+    open_clinic(panel.session, protected(), Table(frame))
+    wait_for_jobs(qtbot, panel.session)
+    panel.session.open_columns()
+    wait_for_jobs(qtbot, panel.session)
+    [figure] = panel.session.open_columns().for_recipient("Clinic A")
+    assert figure.empties
+    assert str(figure.sentence) in answer(panel, "together")
+    assert panel.overview.cards["together"].badge.word.text() == "Danger"
+
+
+def test_groups_of_one_person_each_are_no_groups_and_nothing_is_called_protected(qtbot, panel):
+    open_clinic(panel.session, protected(), clinic_table(60))
+    wait_for_jobs(qtbot, panel.session)
+    assert "60 of 60 records are unique" in answer(panel, "found")
+    assert "No two people are alike" in answer(panel, "groups")
+    assert panel.overview.cards["groups"].badge.isHidden()
+
+
+def test_a_release_that_can_be_traced_is_not_called_protected(qtbot, asked, filled, tmp_path):
+    released(qtbot, filled, tmp_path, "Clinic A")
+    asked.show_questions()
+    asked.overview.refresh()
+    wait_for_jobs(qtbot, asked.session)
+    assert "1 release was made" in answer(asked, "leak")
+    assert asked.overview.cards["leak"].badge.isHidden()
+
+
+def test_a_view_that_hides_all_records_is_not_called_good(qtbot, panel):
+    document, _ = with_proposed_hierarchies(protected(), clinic_table(60))
+    for name in ("Clinic A", "Institute", "Public"):
+        document = with_statement(document, name, 5)
+    open_clinic(panel.session, document, clinic_table(60))
+    wait_for_jobs(qtbot, panel.session)
+    assert "have to be suppressed" in answer(panel, "found")
+    assert "No record is unique" not in answer(panel, "found")
+    assert panel.overview.cards["found"].badge.word.text() == "Danger"
+
+
+def unsettled(how: str):
+    """The clinic's policy with a recipient for whom something is missing."""
+    document, _ = with_proposed_hierarchies(protected(), clinic_table())
+    if how == "no level of trust":
+        one = replace(document.recipient("Institute"), statements={})
+    else:
+        for name, k in (("Clinic A", 3), ("Institute", 5)):
+            document = with_statement(document, name, k)
+        document, _ = with_levels(document, "Clinic A", {"age": 2})
+        one = replace(document.recipient("Institute"), view=ViewRule(5, 0.0, {"age": 0}))
+    others = tuple(one if each.name == one.name else each for each in document.recipients)
+    return replace(document, recipients=others)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("no level of trust", "Institute has no trust level for disease"),
+        ("levels that break the chain", "Institute sees age at level 0"),
+    ],
+)
+def test_one_recipient_whom_nothing_can_be_answered_for_keeps_no_other_from_an_answer(
+    qtbot, panel, how, said
+):
+    open_clinic(panel.session, unsettled(how))
+    wait_for_jobs(qtbot, panel.session)
+    assert "learn no more about disease than Clinic A alone" in answer(panel, "together")
+    assert "unique" in answer(panel, "found")
+    assert "can estimate the shares of disease" in answer(panel, "groups")
+    assert "Nothing has been released yet" in answer(panel, "leak")
+    [told] = panel.overview.left_out.findChildren(QLabel, "left out")
+    assert told.text().startswith("The answers leave Institute out: ")
+    assert said in told.text()
+    [way] = panel.overview.left_out.findChildren(QPushButton)
+    with qtbot.waitSignal(panel.session.place_requested) as led:
+        click(way)
+    column = "disease" if how == "no level of trust" else "age"
+    assert led.args == ["policy", column, "Institute"]
 
 
 def test_whoever_is_unique_is_a_danger(qtbot, panel):
     open_clinic(panel.session, protected(), clinic_table(60))
     wait_for_jobs(qtbot, panel.session)
-    assert "60 of 60 records are unique" in answer(panel, Question.FOUND)
-    assert panel.overview.cards[Question.FOUND].badge.word.text() == "Danger"
+    assert "60 of 60 records are unique" in answer(panel, "found")
+    assert panel.overview.cards["found"].badge.word.text() == "Danger"
     assert panel.state() is PanelState.ATTENTION
 
 
@@ -340,9 +423,9 @@ def test_behind_every_question_are_all_of_its_pages(asked):
     for page in asked.pages:
         asked.questions.offer(page, True)
     reached = []
-    for question, topic in QUESTIONS.items():
-        click(asked.overview.cards[question].figures)
-        assert {page.topic for page in asked.questions.offered} == {topic}
+    for name, card in asked.overview.cards.items():
+        click(card.figures)
+        assert {page.topic for page in asked.questions.offered} == {Topic[name.upper()]}
         reached += asked.questions.offered
         click(asked.questions.back)
         assert asked.current is None
@@ -360,7 +443,7 @@ def test_the_buttons_of_the_questions_lead_to_the_person_and_the_file(asked):
 
 def test_before_there_is_a_policy_the_questions_say_what_is_missing(panel):
     open_clinic(panel.session, clinic_document())
-    assert "Answered once" in answer(panel, Question.TOGETHER)
+    assert "Answered once" in answer(panel, "together")
     assert panel.state() is PanelState.NONE
 
 
@@ -368,7 +451,7 @@ def test_before_there_is_a_policy_the_questions_say_what_is_missing(panel):
 def test_the_page_and_the_question_say_the_same_of_groups(qtbot, asked):
     page = asked.show_page(GroupRiskPage)
     wait_for_jobs(qtbot, asked.session)
-    said = answer(asked, Question.GROUPS)
+    said = answer(asked, "groups")
     assert said.startswith(page.sentence.text().replace("\u202f", " "))
     assert "bounded as the guarantee says" in said
     assert "bounded as the guarantee says" in page.explanation.text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.ui.panels.audit.holders import tiny
+from sfumato.engine.core.wording import small_number
 from sfumato.ui.panels.audit.pages.coalition import (
     CERTAIN_SHARE,
     INDEPENDENT,
@@ -130,5 +130,5 @@ def test_a_coalition_of_one_is_told_alone(qtbot, page):
 
 
 def test_small_numbers_are_written_to_be_read():
-    assert tiny(0.0) == "0"
-    assert tiny(2.4e-16) == "2·10⁻¹⁶"
+    assert small_number(0.0) == "0"
+    assert small_number(2.4e-16) == "2·10⁻¹⁶"

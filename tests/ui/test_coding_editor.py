@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from sfumato.engine.core.columns import Coding, Pseudonym, Role
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, Recipient
-from sfumato.ui.panels.attributes.detail import Shown
+from sfumato.project.document.model import Document, Recipient, Unit
+from sfumato.ui.panels.attributes.detail import IdentifierShown
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.ui.hands import choose, click, on_screen, settle
 
@@ -37,6 +37,20 @@ def panel(session, qtbot):
     session.open_table("Open", table, Document(columns=propose_columns(table)))
     settle(qtbot, session)
     return made
+
+
+def test_a_column_that_needs_no_ends_is_told_so_without_alarm(panel, qtbot):
+    panel.session.table.frame.loc[0, "age"] = 40
+    panel.session.table.frame["age"] = panel.session.table.frame["age"] % 4
+    panel.choose("age")
+    panel.session.document_changed.emit()
+    click(panel.detail.coding.propose)
+    settle(qtbot, panel.session)
+    problem = panel.detail.coding.problem
+    assert "It needs no ends" in problem.text()
+    assert problem.property("look") == "muted"
+    panel.detail.coding.show_problem("Wrong")
+    assert problem.property("look") == "danger"
 
 
 def give(field, text):
@@ -79,6 +93,24 @@ def test_ends_are_proposed_and_the_numbers_beyond_them_counted(panel, qtbot):
     assert f"{(ages > found.top).sum()} numbers" in panel.detail.coding.told.text()
 
 
+def test_ends_are_shared_by_several_units_where_rows_belong_to_units(panel, qtbot):
+    """One person has the greatest age in many rows, which a count of rows takes for shared."""
+    frame = panel.session.table.frame.assign(person=[0] * 20 + list(range(1, ROWS - 19)))
+    frame.loc[:19, "age"] = 107
+    table = Table(frame)
+    document = Document(columns=propose_columns(table))
+    person = replace(document.column("person"), role=Role.IDENTIFYING)
+    document = document.with_column(person).with_unit(Unit(("person",), 20))
+    panel.session.open_table("Open", table, document)
+    settle(qtbot, panel.session)
+    panel.choose("age")
+    assert "Units with the largest number, which few share: 1." in panel.detail.coding.told.text()
+    click(panel.detail.coding.propose)
+    settle(qtbot, panel.session)
+    top = spec(panel, "age").coding.top
+    assert frame["person"][frame["age"] >= top].nunique() >= 5
+
+
 def test_a_slip_is_told_beside_the_fields_and_nothing_changes(panel):
     panel.choose("age")
     give(panel.detail.coding.bottom, "90")
@@ -98,16 +130,16 @@ def test_an_identifying_column_is_dropped_or_leaves_as_a_pseudonym(panel):
     assert not panel.detail.pseudonyms.isVisible()
     choose(panel.detail.role, Role.IDENTIFYING)
     editor = panel.detail.pseudonyms
-    assert editor.choice.value == Shown.NOTHING
-    choose(editor.choice, Shown.OWN)
+    assert editor.choice.value == IdentifierShown.NOTHING
+    choose(editor.choice, IdentifierShown.OWN)
     assert spec(panel, "age").pseudonym == Pseudonym(())
-    choose(editor.choice, Shown.SOME)
+    choose(editor.choice, IdentifierShown.SOME)
     assert "Those ticked" in editor.meaning.text()
     editor.boxes["B"].click()
     assert spec(panel, "age").pseudonym == Pseudonym(("A",))
-    choose(editor.choice, Shown.SHARED)
+    choose(editor.choice, IdentifierShown.SHARED)
     assert spec(panel, "age").pseudonym == Pseudonym(None)
-    choose(editor.choice, Shown.NOTHING)
+    choose(editor.choice, IdentifierShown.NOTHING)
     assert spec(panel, "age").pseudonym is None
 
 

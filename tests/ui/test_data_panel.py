@@ -5,18 +5,20 @@ from __future__ import annotations
 import threading
 
 import pandas as pd
+import pyreadstat
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QMenu
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.formats.options import BadValues, ColumnType, RaggedRows
-from sfumato.project.document.model import Document, Source
+from sfumato.formats.options import BadValues, ColumnType, RaggedRows, ReasonsKept
+from sfumato.project.document.model import Document, TableSource
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.panels.import_page import size_words
+from sfumato.ui.panels.data.loaded_page import explain
+from sfumato.ui.panels.import_page import MissingTextsDialog, size_words
 from tests.formats.workbooks import HEADER, parts, save, sheet
-from tests.ui.data_steps import headings, load, look_at, shown, wait_for_preview
+from tests.ui.data_steps import headings, load, look_at, remarks, shown, wait_for_preview
 from tests.ui.hands import choose, click, message_button, messages, settle, type_into
 
 
@@ -34,7 +36,7 @@ class TestBeginning:
         assert answers.asked == ["Open table"]
 
     def test_the_sample_is_one_click_away(self, panel, qtbot):
-        click(panel.welcome.sample_button)
+        click(panel.welcome.blank_button)
         settle(qtbot, panel.session)
         assert panel.importing.file.text() == "clinic.csv"
         click(panel.load_button)
@@ -155,29 +157,27 @@ class TestOptions:
         after = '<row r="4"><c r="A4"><v>3</v></c></row>'
         formulas, plain = sheet(HEADER + cells + after), sheet(HEADER + after)
         look_at(panel, qtbot, save(tmp_path / "a.xlsx", parts(formulas, plain)))
-        caution = panel.importing.caution
-        assert caution.isVisible()
-        assert "formulas without their values" in caution.word.text()
-        assert "in a." in caution.word.text()
+        notes = panel.importing.notes
+        assert notes.isVisible()
+        assert "formulas without their values" in remarks(notes)[0]
+        assert "in a." in remarks(notes)[0]
         choose(panel.importing.form.sheet, "Sheet 2")
-        wait_for_preview(panel, qtbot, lambda: not caution.isVisible())
+        wait_for_preview(panel, qtbot, lambda: not notes.isVisible())
         assert panel.load_button.isEnabled()
 
     def test_a_hidden_sheet_is_cautioned_of_before_loading(self, panel, qtbot, tmp_path):
         row = '<row r="2"><c r="A2"><v>1</v></c></row>'
         made = parts(sheet(HEADER + row), sheet(HEADER + row), states=("hidden",))
         look_at(panel, qtbot, save(tmp_path / "a.xlsx", made))
-        caution = panel.importing.caution
+        notes = panel.importing.notes
         assert panel.importing.form.sheet.value == "Sheet 2"
-        assert caution.isVisible()
-        assert "The first sheet of the workbook, Sheet 1, is hidden." in caution.word.text()
+        assert notes.isVisible()
+        assert "The first sheet of the workbook, Sheet 1, is hidden." in remarks(notes)[0]
         choose(panel.importing.form.sheet, "Sheet 1")
-        wait_for_preview(
-            panel, qtbot, lambda: caution.word.text().startswith("The sheet Sheet 1 is hidden")
-        )
+        wait_for_preview(panel, qtbot, lambda: "The sheet Sheet 1 is hidden" in remarks(notes)[0])
         click(panel.load_button)
         settle(qtbot, panel.session)
-        assert any("Sheet 1 is hidden" in text for text in messages(panel.messages))
+        assert any("Sheet 1 is hidden" in text for text in remarks(panel.loaded.notes))
 
     def test_a_columns_type_can_be_fixed(self, panel, qtbot, tmp_path):
         path = tmp_path / "a.csv"
@@ -190,6 +190,63 @@ class TestOptions:
         settle(qtbot, panel.session)
         assert panel.importing.options.column_types == {"postcode": ColumnType.TEXT}
         assert shown(panel.importing.table) == [["01234"], ["55555"]]
+
+    def test_what_means_missing_in_one_column_is_asked_by_its_menu(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("age,sex\n20,m\n99,99\n")
+        look_at(panel, qtbot, path)
+        page = panel.importing
+        page.table.setFocus()
+        page.table.setCurrentIndex(page.table.model().index(0, 0))
+        page.table.customContextMenuRequested.emit(QPoint())
+        (menu,) = page.findChildren(QMenu)
+        action = next(each for each in menu.actions() if each.text() == "What means missing…")
+        action.trigger()
+        menu.close()
+        (dialog,) = page.findChildren(MissingTextsDialog)
+        type_into(dialog.field, "99; unknown")
+        click(dialog.submit)
+        wait_for_preview(panel, qtbot, lambda: shown(page.table)[1] == ["–", "99"])
+        assert page.options.column_missing == {"age": ("99", "unknown")}
+        dialog = page.ask_for_missing("age")
+        assert dialog.field.text() == "99; unknown"
+        type_into(dialog.field, "")
+        click(dialog.submit)
+        wait_for_preview(panel, qtbot, lambda: shown(page.table)[1] == ["99", "99"])
+        assert page.options.column_missing == {}
+
+    def test_reasons_of_missing_values_are_kept_in_a_column_by_choice(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.sav"
+        frame = pd.DataFrame({"income": [1200.0, 99.0, 1500.0, 99.0]})
+        labels = {"income": {99: "refused"}}
+        pyreadstat.write_sav(
+            frame, path, variable_value_labels=labels, missing_ranges={"income": [99]}
+        )
+        look_at(panel, qtbot, path)
+        page = panel.importing
+        assert "2 values are missing with a reason, which is left out" in remarks(page.notes)[0]
+        choose(page.form.missing_reasons, ReasonsKept.COLUMN)
+        wait_for_preview(panel, qtbot, lambda: len(headings(page.table)) == 2)
+        assert [row[1] for row in shown(page.table)] == ["–", "refused", "–", "refused"]
+        click(panel.load_button)
+        settle(qtbot, panel.session)
+        assert panel.session.document.columns[1].name == "income_missing"
+        told = explain(panel.loaded.profiles.cells.profiles[0])
+        assert told.endswith("Missing with a reason:\nrefused   2")
+
+    def test_the_encoding_of_a_statistical_file_is_what_it_states_or_chosen(
+        self, panel, qtbot, tmp_path
+    ):
+        path = tmp_path / "t.dta"
+        pyreadstat.write_dta(pd.DataFrame({"TOWN": ["Mxller", "Brxhl"]}), path, version=12)
+        path.write_bytes(path.read_bytes().replace(b"xller", b"\x9fller"))
+        look_at(panel, qtbot, path)
+        choose(panel.importing.form.encoding, "")
+        wait_for_preview(panel, qtbot, lambda: panel.importing.options.encoding == "")
+        choose(panel.importing.form.encoding, "mac-roman")
+        wait_for_preview(panel, qtbot, lambda: panel.importing.options.encoding == "mac-roman")
+        qtbot.waitUntil(lambda: shown(panel.importing.table)[0] == ["M\u00fcller"])
+        assert shown(panel.importing.table)[1] == ["Brxhl"]
 
     def test_a_file_that_can_not_be_read_so_says_why_in_the_place_of_the_rows(
         self, panel, qtbot, tmp_path
@@ -241,7 +298,7 @@ class TestLoading:
         settle(qtbot, panel.session)
         assert panel.session.table.rows == 2
         assert panel.importing.options.ragged_rows is RaggedRows.SKIP
-        assert any("left out" in text for text in messages(panel.messages))
+        assert any("1 row of the file is left out" in text for text in remarks(panel.loaded.notes))
 
     def test_values_of_another_type_can_become_missing(self, panel, qtbot, tmp_path):
         path = tmp_path / "a.csv"
@@ -260,7 +317,7 @@ class TestLoading:
         look_at(panel, qtbot, clinic)
         reached = threading.Event()
 
-        def slow(path, options, document, context, memory):
+        def slow(path, options, document, context, *_given):
             reached.set()
             while True:
                 context.report(0.3, "Reading rows")
@@ -311,7 +368,7 @@ class TestLoading:
         assert panel.session.table.rows == 7
 
     def test_a_project_without_its_table_asks_where_it_is(self, panel, qtbot):
-        source = Source("/gone/clinic.csv", "0" * 64, 6)
+        source = TableSource("/gone/clinic.csv", "0" * 64, 6)
         panel.session.edit("Open", Document(title="clinic", source=source))
         assert panel.pages.currentWidget() is panel.gone
         assert panel.state() is PanelState.ATTENTION
@@ -345,3 +402,51 @@ class TestLoading:
 )
 def test_sizes_are_told_in_words(size, words):
     assert size_words(size) == words
+
+
+class TestLayout:
+    def test_a_text_of_fixed_width_is_read_by_a_layout(self, panel, answers, qtbot, tmp_path):
+        lines = [f"{i:06d}{i % 2 + 1}{20 + i:03d}{1000 + i:7d}N\n" for i in range(30)]
+        path = tmp_path / "a.dat"
+        path.write_text("".join(lines))
+        layout = tmp_path / "layout.csv"
+        layout.write_text("name,start,width\nid,1,6\nsex,7,1\nage,8,3\n")
+        look_at(panel, qtbot, path)
+        page = panel.importing
+        assert "fixed width" in page.problem.heading.text()
+        answers.file = layout
+        click(page.form.positions)
+        wait_for_preview(panel, qtbot, lambda: page.pages.currentWidget() is page.table)
+        assert headings(page.table) == ["id", "sex", "age"]
+        assert page.form.positions.text() == "Layout of 3 columns…"
+        click(panel.load_button)
+        settle(qtbot, panel.session)
+        assert panel.session.table.rows == 30
+
+    def test_a_layout_can_be_left_out_again(self, panel, answers, qtbot, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("sex,age\nm,20\nf,21\n")
+        layout = tmp_path / "layout.csv"
+        layout.write_text("name,start,width\nsex,1,1\nage,3,2\n")
+        look_at(panel, qtbot, path)
+        page = panel.importing
+        assert not page.form.no_layout.isVisible()
+        answers.file = layout
+        click(page.form.positions)
+        wait_for_preview(panel, qtbot, page.form.no_layout.isVisible)
+        click(page.form.no_layout)
+        wait_for_preview(panel, qtbot, lambda: shown(page.table) == [["m", "20"], ["f", "21"]])
+        assert page.options.layout == ()
+        assert not page.form.no_layout.isVisible()
+
+    def test_rows_without_any_value_can_be_kept(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text("sex,age\nm,20\nf,21\n,\n")
+        look_at(panel, qtbot, path)
+        table = panel.importing.table
+        assert shown(table) == [["m", "20"], ["f", "21"]]
+        click(panel.importing.form.keep_blank_rows)
+        wait_for_preview(panel, qtbot, lambda: table.model().rowCount() == 3)
+        click(panel.load_button)
+        settle(qtbot, panel.session)
+        assert panel.session.table.rows == 3

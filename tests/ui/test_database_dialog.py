@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from sfumato.formats.databases import PASSWORDS, Address
-from sfumato.project.document.model import Source
-from sfumato.ui.dialogs.databases import DatabaseDialog, Kind
+from sfumato.project.document.model import TableSource
+from sfumato.ui.dialogs.databases import DatabaseDialog, DatabaseKind
 from tests.formats.test_databases import PATIENTS, run
 from tests.postgres import PASSWORD, postgres
 from tests.ui.data_steps import headings, shown
@@ -41,7 +41,7 @@ def asked(window) -> DatabaseDialog:
 def open_file(window, qtbot, path):
     """Open a database's file by the dialog, up to its first rows."""
     dialog = asked(window)
-    choose(dialog.kind, Kind.FILE)
+    choose(dialog.kind, DatabaseKind.FILE)
     type_into(dialog.path, str(path))
     click(dialog.submit)
     settle(qtbot, window.session)
@@ -110,7 +110,7 @@ def test_a_folder_of_parquet_files_is_chosen_in_the_same_dialog(
     frame[2:].to_parquet(folder / "b.parquet", index=False)
     answers.chosen_folder = folder
     dialog = asked(window)
-    choose(dialog.kind, Kind.FOLDER)
+    choose(dialog.kind, DatabaseKind.FOLDER)
     click(dialog.browse)
     assert dialog.path.text() == str(folder)
     click(dialog.submit)
@@ -123,7 +123,7 @@ def test_a_folder_of_parquet_files_is_chosen_in_the_same_dialog(
 
 def test_a_file_that_is_no_database_leaves_the_dialog_open_with_the_reason(window, qtbot, tmp_path):
     dialog = asked(window)
-    choose(dialog.kind, Kind.FILE)
+    choose(dialog.kind, DatabaseKind.FILE)
     assert not dialog.submit.isEnabled()
     type_into(dialog.path, str(tmp_path / "nowhere.sqlite"))
     click(dialog.submit)
@@ -244,7 +244,7 @@ def test_rows_that_changed_are_noticed_when_the_project_is_read_again(window, qt
     click(window.panels["data"].load_button)
     settle(qtbot, window.session)
     session = window.session
-    assert isinstance(session.document.source, Source)
+    assert isinstance(session.document.source, TableSource)
     run(path, "DELETE FROM patients WHERE id = 1")
     session.take_up(session.document)
     window.projects.sources.read()

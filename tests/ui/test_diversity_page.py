@@ -75,8 +75,27 @@ def test_a_combination_shows_what_it_tells_about_a_person(qtbot, page, tmp_path)
     assert data["after"].sum() == pytest.approx(1.0)
 
 
+def test_the_page_says_how_likely_a_value_becomes_and_who_can_t_be_in_two_classes(
+    qtbot, page, tmp_path
+):
+    filled(qtbot, page, other(write_other(tmp_path)), node=(0, 0))
+    assert "somebody's value becomes" in page.explanation.text()
+    assert "sex is taken to say the same of a person" in page.explanation.text()
+    assert page.person.nobody.isHidden()  # what is shown first is somebody's
+    theirs, ours = page.found.holders
+    women = [at for at, label in enumerate(theirs.labels) if "f" in label]
+    men = [at for at, label in enumerate(ours.labels) if "m" in label]
+    page.person.choose((women[0], men[0]))
+    assert "common columns differ" in page.person.nobody.text()
+    assert page.person.plot.isHidden()
+    page.person.choose((women[0], next(at for at in range(ours.classes) if at not in men)))
+    assert page.person.nobody.isHidden()
+
+
 def test_a_known_correlation_counts_the_ways(qtbot, page, tmp_path):
-    filled(qtbot, page, other(write_other(tmp_path, weak=True)))
+    path = write_other(tmp_path, weak=True)
+    path.write_text(path.read_text().replace("sex", "gender"))  # which is not aligned
+    filled(qtbot, page, other(path, public=("group", "gender")))
     page.person.share.spin.setValue(10)
     click(page.person.count)
     settle(qtbot, page.session)

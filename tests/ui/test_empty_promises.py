@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.verdicts import Standing
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.base import PanelState
@@ -78,7 +79,11 @@ def test_the_guarantee_says_that_nothing_is_promised(qtbot, session):
     open_clinic(session, protected({"Clinic A": 1.0, "Public": 0.1}))
     card = on_screen(qtbot, GuaranteeCard(session))
     wait_for_jobs(qtbot, session)
+    summaries = card.summaries
+    assert summaries["Clinic A"].standing is Standing.DANGER
+    assert summaries["Public"].standing is not Standing.DANGER
+    assert "A promise is empty" in summaries["Clinic A"].sentence.text()
+    qtbot.mouseClick(summaries["Clinic A"].why, Qt.MouseButton.LeftButton)
     assert "Danger: disease is released with its true values" in card.text()
-    card.recipient.set_value("Public")
-    card.recipient.chosen.emit("Public")
-    assert "Danger" not in card.text()
+    qtbot.mouseClick(summaries["Public"].why, Qt.MouseButton.LeftButton)
+    assert "true values" not in card.text()

@@ -46,6 +46,12 @@ def editor(panel):
 def test_the_paper_s_example_is_pasted_by_name_and_solved_both_ways(qtbot, editor):
     paste(qtbot, editor, "disease\trho1\trho2\n" + PAPER)
     assert len(stated(editor)) == 4
+    assert min(editor.session.document.policy[0].settings["profile"]) > 0.09
+    counts = editor.result.sentence.text()
+    qtbot.mouseClick(editor.objective.segments.button_for("values"), LEFT)
+    assert editor.session.document.policy[0].settings["objective"] == "values"
+    assert "Counts may get far worse" in editor.objective.words.text()
+    assert "Shares are told as exactly as by" in counts != editor.result.sentence.text()
     assert [cell(editor, row, GAMMA) for row in range(4)] == ["1.5", "3", "9.5", "18"]
     assert [cell(editor, row, KEPT) for row in range(4)] == ["0", "0.167", "0.167", "0.167"]
     assert "34.4\u202f% of the records" in editor.result.sentence.text()
@@ -61,10 +67,17 @@ def test_the_paper_s_example_is_pasted_by_name_and_solved_both_ways(qtbot, edito
 def test_values_that_can_t_be_told_apart_are_named(qtbot, editor):
     tight = "SARS\t0.1\t0.12\nHIV\t0.1\t0.12\nH1N1\t0.1\t0.95\ncancer\t0.1\t0.95"
     qtbot.mouseClick(editor.mode.button_for("published"), LEFT)
+    qtbot.mouseClick(editor.objective.segments.button_for("values"), LEFT)
     paste(qtbot, editor, tight)
     kept = np.array(editor.session.document.policy[0].settings["profile"])
     assert "can't tell them apart: SARS, HIV" in editor.result.note.text()
     assert kept[2] > kept[0]
+
+
+def test_values_that_are_hardly_ever_kept_are_named_like_those_that_never_are(panel):
+    limits = {"mode": "strict", "theta": 3.0, "limits": [], "frequencies": "equal"}
+    open_values(panel.session, settings={**limits, "profile": [1e-9, 1e-9, 0.2, 0.2]})
+    assert "can't tell them apart: SARS, HIV" in panel.page.settings.result.note.text()
 
 
 # ----- editing

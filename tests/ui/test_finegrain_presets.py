@@ -14,7 +14,7 @@ from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     LOW,
     VALUE,
 )
-from sfumato.ui.panels.policy.mechanisms.per_value.outcome import EXAMPLE_RECORDS, zipf_counts
+from sfumato.ui.panels.policy.mechanisms.per_value.utility import EXAMPLE_RECORDS, zipf_counts
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import type_into
 from tests.ui.limit_steps import (
@@ -130,6 +130,7 @@ def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
 
 @pytest.mark.slow
 def test_the_pictures_follow_the_limits(qtbot, editor):
+    qtbot.mouseClick(editor.objective.segments.button_for("values"), LEFT)
     paste(qtbot, editor, PAPER)
     values = editor.result.values
     qtbot.waitUntil(lambda: "of 4 values are kept" in values.figure.headline)

@@ -35,7 +35,7 @@ def mechanism(panel):
 def test_a_short_domain_is_protected_at_once(panel):
     panel.page.mechanism_chosen.emit("finegrain")
     assert mechanism(panel) == "finegrain"
-    assert panel.session.runner.jobs == ()
+    assert panel.content.currentWidget() is not panel.waiting
 
 
 def test_a_long_domain_is_protected_by_a_job_and_nothing_changes_before(qtbot, panel, long_domain):
@@ -74,3 +74,11 @@ def test_a_cancelled_choice_leaves_what_was_in_force(qtbot, panel, long_domain):
     wait_for_jobs(qtbot, panel.session)
     assert mechanism(panel) == "uniform"
     assert panel.content.currentWidget() is panel._scroll
+
+
+def test_the_groups_of_many_rows_are_formed_in_a_job(qtbot, panel, monkeypatch):
+    monkeypatch.setattr(policy_panel, "ROWS_AT_ONCE", 3)
+    panel.page.mechanism_chosen.emit("reconstruction")
+    assert panel.content.currentWidget() is panel.waiting
+    wait_for_jobs(qtbot, panel.session)
+    assert mechanism(panel) == "reconstruction"

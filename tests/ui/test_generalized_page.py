@@ -9,18 +9,25 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QToolButton
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.generalization.hierarchies.recipes import Taxonomy
 from sfumato.engine.generalization.publication import Suppressed
+from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import CriterionChoice
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.generalized.explore_page import COMPARE, HEIGHTS, PICTURE
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import clinic_document, open_clinic, save_clinic
-from tests.ui.generalized_steps import open_small, write_other
+from tests.ui.generalized_steps import (
+    open_small,
+    small_document,
+    small_table,
+    write_counts,
+    write_other,
+)
 from tests.ui.hands import choose, click, messages, on_screen, settle, type_into
 
 START = {"criteria": (CriterionChoice("k-anonymity", {"k": 10}),)}
@@ -90,7 +97,7 @@ def test_what_is_missing_stands_in_sight_however_long_the_other_way_is(qtbot, se
 
 def test_a_project_about_a_generalized_table_opens_at_it(qtbot, panel, tmp_path):
     searched(qtbot, panel)
-    click(panel.ways.segments.button_for("perturbed"))
+    click(panel.ways.segments.button_for("board"))
     assert panel.ways.perturbing
     save_clinic(panel.session, tmp_path)
     assert not panel.ways.perturbing
@@ -295,6 +302,65 @@ def test_the_table_is_published_into_a_bundle(qtbot, panel, answers, tmp_path):
     assert len(list((tmp_path / "out").iterdir())) == 1
 
 
+def keyed_table(rows=120):
+    """The small table with a key, from which one person of each kind may have left."""
+    frame = small_table().frame
+    return Table(frame.assign(key=[f"p{at}" for at in range(len(frame))]).head(rows))
+
+
+def second_edition(qtbot, panel, tmp_path):
+    """The page when the small table was published, and some people are gone since then."""
+    criteria = (CriterionChoice("distinct-diversity", {"l": 2}),)
+    document = small_document(criteria=criteria, node=(1, 1))
+    columns = (*document.columns, ColumnSpec("key", Role.IDENTIFYING))
+    document = replace(document, columns=columns, record_key="key")
+    panel.session.open_table("Open", keyed_table(), document)
+    save_clinic(panel.session, tmp_path)
+    wait(qtbot, panel)
+    page, out = page_of(panel), tmp_path / "out"
+    page.tabs.setCurrentIndex(3)
+    page.publish.folder.setText(str(out))
+    click(page.publish.submit)
+    settle(qtbot, panel.session)
+    [earlier] = out.iterdir()
+    assert page.publish.compare.isHidden()
+    assert page.publish.follow.isHidden()
+    document = panel.session.document
+    source = replace(document.source, digest="1" * 64, rows=112)
+    panel.session.attach_table(keyed_table(112), replace(document, source=source))
+    wait(qtbot, panel)
+    click(page.publish.submit)
+    settle(qtbot, panel.session)
+    assert not page.publish.compare.isHidden(), messages(panel.messages)
+    assert not page.publish.submit.isEnabled()
+    return page, out, earlier
+
+
+def test_a_second_edition_is_published_with_counterfeits(qtbot, panel, answers, tmp_path):
+    page, out, earlier = second_edition(qtbot, panel, tmp_path)
+    click(page.publish.follow)
+    settle(qtbot, panel.session)
+    [made] = {*out.iterdir()} - {earlier}
+    readme = " ".join((made / "README.md").read_text(encoding="utf-8").split())
+    assert "8 of the 120 records are counterfeits that belong to nobody" in readme
+    before, after = ((each / "data.csv").read_text("utf-8") for each in (earlier, made))
+    assert sorted(before.splitlines()) == sorted(after.splitlines())
+    assert page.publish.conflict.isHidden()
+
+
+def test_a_second_edition_follows_once_it_is_compared_with_the_first(
+    qtbot, panel, answers, tmp_path
+):
+    page, out, earlier = second_edition(qtbot, panel, tmp_path)
+    panel.session.chooser.chosen_folder = earlier
+    click(page.publish.compare)
+    assert earlier.name in page.publish.compare.text()
+    click(page.publish.submit)
+    settle(qtbot, panel.session)
+    assert len(list(out.iterdir())) == 2, messages(panel.messages)
+    assert page.publish.compare.isHidden()
+
+
 def add_other(qtbot, panel, path):
     page = page_of(panel)
     panel.session.chooser.file = path
@@ -320,6 +386,30 @@ def test_another_holders_table_is_added_and_counted(qtbot, panel, tmp_path):
     assert shown.isVisible()
     click(page.others.rows["registry"].findChild(QToolButton))
     assert panel.session.document.generalization.others == ()
+
+
+@pytest.mark.slow
+def test_public_counts_are_heeded_and_left_out_again(qtbot, panel, tmp_path):
+    distinct = (CriterionChoice("distinct-diversity", {"l": 2}),)
+    page = searched(qtbot, panel, criteria=distinct)
+    assert not page.others.counts.isEnabled()
+    click(add_other(qtbot, panel, write_other(tmp_path, weak=True)).submit)
+    wait(qtbot, panel)
+    panel.session.chooser.file = write_counts(tmp_path)
+    click(page.others.counts)
+    settle(qtbot, panel.session)
+    wait(qtbot, panel)
+    [counts] = panel.session.document.generalization.public_counts
+    assert [place for _, *place in counts.columns] == [["", "age"], ["registry", "group"]]
+    [criterion] = page.finding.found.prepared.criteria
+    assert criterion.known == ("census",)
+    assert list(page.others.counts_rows) == ["census"]
+    click(page.others.counts_rows["census"].findChild(QToolButton))
+    assert panel.session.document.generalization.public_counts == ()
+    panel.session.chooser.file = write_other(tmp_path)
+    click(page.others.counts)
+    settle(qtbot, panel.session)
+    assert "registry have no column people" in page.others.problem.text()
 
 
 @pytest.mark.slow
@@ -366,6 +456,26 @@ def test_tables_that_are_too_weak_already_name_the_cause(qtbot, panel, tmp_path)
     wait(qtbot, panel)
     assert "already" in page.sentence.text()
     assert "registry" in page.explanation.text()
+
+
+@pytest.mark.slow
+def test_the_largest_belief_beside_another_table_is_asked_and_promised(qtbot, panel, tmp_path):
+    page = searched(qtbot, panel)
+    click(add_other(qtbot, panel, write_other(tmp_path)).submit)
+    wait(qtbot, panel)
+    [line] = page.requirements.criteria
+    choose(line.kind, "belief")
+    wait(qtbot, panel)
+    [line] = page.requirements.criteria
+    line.fields["x"].spin.setValue(30)
+    wait(qtbot, panel)
+    [criterion] = page.finding.found.prepared.criteria
+    assert criterion.promise.startswith("Nobody's value becomes likelier than 30 %")
+    assert criterion.shared == (("registry", "sex", "sex"),)
+    assert "combinations of levels are safe" in page.sentence.text()
+    words = " ".join(each.text() for each in page.others.rows["registry"].findChildren(QLabel))
+    assert "aligned with yours: sex" in words
+    assert not page.others.unaligned.isVisible()
 
 
 def test_the_guarantee_card_says_what_is_asked(qtbot, session):

@@ -96,7 +96,7 @@ def test_a_recipient_without_a_view_is_led_to_the_k_that_is_to_be_stated(qtbot, 
     frame = clinic_table().frame.copy()
     frame.loc[0, "age"] = 99
     releases = opened(qtbot, shown, protected(), Table(frame))
-    press(qtbot, releases, "State a k")
+    press(qtbot, releases, "Set the group size")
     table = shown.panels["policy"].views.table
     assert (table.currentIndex().row(), table.currentIndex().column()) == (K, 1)
     assert shown.focusWidget() is table

@@ -136,10 +136,11 @@ def test_a_limit_without_a_value_or_that_can_not_be_met_says_so(qtbot, panel):
     assert entry(panel).settings == before
 
 
-def test_a_column_that_tells_an_attribute_is_protected_jointly_and_numbers_wait():
+def test_a_column_that_tells_an_attribute_is_protected_jointly_and_numbers_alone():
     known = surveyed(table())
     changed = protected_too(document(Role.INSENSITIVE), known, "disease", ("age", "ward"), NOISE)
     assert changed.policy[0].attributes == ("disease", "ward")
     assert changed.policy[0].mechanism == "joint"
     assert changed.column("age").role is Role.SENSITIVE
-    assert changed.entry_for("age") is None
+    assert changed.entry_for("age").attributes == ("age",)
+    assert all("age" in recipient.statements for recipient in changed.recipients)

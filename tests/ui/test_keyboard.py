@@ -72,17 +72,6 @@ def protects(keys):
     keys.waits()
 
 
-def coarsens(keys):
-    """State the k that are proposed, and find the levels that keep them."""
-    views = keys.window.panels["policy"].views
-    keys.tab_to(views.propose)
-    for pressed in (views.propose, views.state_k, views.find_levels):
-        assert keys.focus is pressed
-        keys.press(Key.Key_Space)
-        keys.waits()
-    assert not views.problem
-
-
 def releases(keys, answers, folder):
     answers.saved = folder / "ward.sfumato"
     keys.press(Key.Key_5, ctrl=True)

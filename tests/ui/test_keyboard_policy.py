@@ -105,7 +105,7 @@ def test_a_matrix_is_filled_by_keys(keys):
 def test_a_lattice_is_walked_through_by_keys(keys):
     open_small(keys.window.session, **START)
     panel = policy(keys)
-    keys.tab_to(panel.ways.segments.button_for("perturbed"))
+    keys.tab_to(panel.ways.segments.button_for("board"))
     keys.press(Key.Key_Right)
     page = panel.ways.page
     keys.waits_until(lambda: page.finding.searched is not None)

@@ -11,7 +11,9 @@ from PySide6.QtCore import Qt
 from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
+from sfumato.ui.look.theme import current_theme
 from sfumato.ui.panels.audit.pages.leak import LeakPage
+from sfumato.ui.widgets.painted import IconLabel
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton
@@ -42,6 +44,16 @@ def bundle_of(page, tmp_path, place):
     return record.recipient, pd.read_csv(record.target / "data.csv")
 
 
+def colours_of_icon(page):
+    """Return the colours that the finding's icon is painted in."""
+    drawn = page.finding.findChild(IconLabel).grab().toImage()
+    return {
+        drawn.pixelColor(x, y).name().upper()
+        for x in range(drawn.width())
+        for y in range(drawn.height())
+    }
+
+
 def test_without_a_project_the_page_leads_to_releases(qtbot, page):
     asked = []
     page.session.panel_requested.connect(asked.append)
@@ -63,6 +75,33 @@ def test_a_chosen_file_names_its_recipient(qtbot, released, answers, tmp_path):
     }
     assert recipient in names
     assert "rows" in released.finding.verdict.text()
+    style, painted = current_theme().style, colours_of_icon(released)
+    assert style.danger.upper() in painted, "somebody's copy is where it should not be"
+    assert style.good.upper() not in painted
+
+
+def test_a_file_that_no_release_is_told_apart_by_is_a_caution(qtbot, released, answers, tmp_path):
+    _, frame = bundle_of(released, tmp_path, 0)
+    found = tmp_path / "found.csv"
+    frame.head(1).to_csv(found, index=False)
+    answers.file = found
+    qtbot.mouseClick(released.finding.choose, LEFT)
+    wait_for_jobs(qtbot, released.session)
+    style, painted = current_theme().style, colours_of_icon(released)
+    assert style.caution.upper() in painted
+    assert style.danger.upper() not in painted
+
+
+def test_renamed_columns_are_matched_and_the_card_says_which(qtbot, released, answers, tmp_path):
+    recipient, frame = bundle_of(released, tmp_path, 0)
+    found = tmp_path / "found.csv"
+    names = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+    frame.rename(columns=names).to_csv(found, index=False)
+    answers.file = found
+    qtbot.mouseClick(released.finding.choose, LEFT)
+    wait_for_jobs(qtbot, released.session)
+    assert recipient in released.finding.verdict.text()
+    assert "Matched by their contents" in released.finding.about.text()
 
 
 def test_pseudonyms_alone_name_the_one_who_has_them(qtbot, page, answers, tmp_path):

@@ -11,7 +11,8 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 
 from sfumato.project.errors import LedgerTampered
-from sfumato.project.ledger import EntryKind, Subject, events_in
+from sfumato.project.ledger import EntryKind, EventSubject, events_in
+from sfumato.project.project_file import ProjectFile
 from sfumato.ui.look.theme import current_theme
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import (
@@ -22,9 +23,10 @@ from sfumato.ui.panels.releases.ledger import (
     contradictions,
     line_of,
 )
+from sfumato.ui.panels.releases.withdrawing import WithdrawDialog
 from tests.project import adopting as made
-from tests.project.making import new_project
-from tests.ui.hands import click, on_screen, type_into
+from tests.project.making import PASSPHRASE, new_project
+from tests.ui.hands import click, dialog_of, messages, on_screen, type_into
 
 WARD = made.ward()
 
@@ -79,9 +81,9 @@ def test_an_adoption_that_this_version_can_not_read_is_shown_by_its_holder(card)
 
 
 def test_lines_are_narrowed_to_what_they_are_about(qtbot, card):
-    click(card.subject.button_for(Subject.ADOPTION))
+    click(card.subject.button_for(EventSubject.ADOPTION))
     assert column(card, STATE) == ["Adopted", "Adopted"]
-    click(card.subject.button_for(Subject.RELEASE))
+    click(card.subject.button_for(EventSubject.RELEASE))
     assert column(card, RECIPIENT) == ["Clinic A"]
     click(card.subject.button_for(None))
     assert card.model.rowCount() == 6
@@ -99,7 +101,7 @@ def test_lines_are_narrowed_to_words_that_occur_in_them(qtbot, card):
 
 
 def test_all_that_is_shown_is_copied_with_whole_digests(qtbot, card):
-    click(card.subject.button_for(Subject.RELEASE))
+    click(card.subject.button_for(EventSubject.RELEASE))
     click(card.copy)
     header, line = QGuiApplication.clipboard().text().splitlines()
     assert header.split("\t")[:3] == ["Entry", "Event", "When"]
@@ -140,7 +142,7 @@ def test_a_kind_that_only_a_later_version_knows_is_shown_as_it_is(tmp_path):
         (entry,) = project.ledger.entries
     later = type(entry)(**{**vars(entry), "kind": "something new"})
     (event,) = events_in([later])
-    assert event.subject is Subject.PROJECT
+    assert event.subject is EventSubject.PROJECT
 
 
 ODD = (None, True, -1, 1e300, "", "x", [], ["x"], [[]], {}, {"x": 1}, {"rows": "many"}, [{}])
@@ -205,3 +207,34 @@ def test_forged_entries_of_any_form_are_shown_or_told(card):
             tried += 1
     assert tried > 500
     assert shown > 0
+
+
+def test_a_release_is_withdrawn_for_a_reason(qtbot, card):
+    panel = card.window()
+    card.table.selectRow(4)
+    assert not card.withdraw.isEnabled(), "an adopted file is nobody's release of ours"
+    card.table.clearSelection()
+    card.table.selectRow(3)
+    click(card.withdraw)
+    dialog = dialog_of(panel, WithdrawDialog)
+    assert not dialog.submit.isEnabled()
+    type_into(dialog.reason, "the wrong extract")
+    click(dialog.submit)
+    qtbot.waitUntil(lambda: not panel.session.runner.jobs)
+    assert column(card, STATE)[:1] == ["Withdrawal"]
+    assert column(card, STATE)[4] == "Withdrawn"
+    assert "“the wrong extract”" in column(card, LEVELS)[4]
+    card.table.selectRow(4)
+    assert not card.withdraw.isEnabled()
+    assert "The release to Clinic A is withdrawn." in messages(panel.messages)[0]
+
+
+def test_a_release_is_not_withdrawn_where_the_project_is_open_for_reading(qtbot, card):
+    panel = card.window()
+    path = panel.session.project.path
+    panel.session.set_project(None)
+    panel.session.set_project(ProjectFile.open(path, PASSPHRASE, read_only=True))
+    qtbot.waitUntil(lambda: not panel.session.runner.jobs)
+    card.table.selectRow(3)
+    assert card.show_folder.isEnabled()
+    assert not card.withdraw.isEnabled()

@@ -38,7 +38,7 @@ from sfumato.ui.state.insights import LongSource
 from sfumato.ui.state.settings import MemoryLimit
 from tests.ui.clinic import DISEASES, clinic_table
 from tests.ui.data_steps import load, shown
-from tests.ui.hands import choose, click, dialog_of, messages, settle, type_into
+from tests.ui.hands import choose, click, dialog_of, explain_first, messages, settle, type_into
 
 ROWS = 3000
 AGES = pd.Series(range(20, 80), name="age")
@@ -156,6 +156,7 @@ class TestMarking:
 
 @pytest.mark.slow
 def test_the_guarantee_says_what_it_leaves_out(marked, qtbot):
+    explain_first(qtbot, marked.guarantee)
     qtbot.waitUntil(lambda: "read in parts" in marked.guarantee.text(), timeout=5000)
     assert "odds" in marked.guarantee.text()
 
@@ -321,7 +322,9 @@ def test_views_are_found_and_counted_in_all_rows(saved, qtbot, path):
     table = Table(pd.read_parquet(path))
     whole = find_views(session.document, table, Silent())
     assert session.document.recipients == whole.recipients
-    counted = [each.view for each in views_in(whole, table, Silent())]
+    found = views_in(whole, table, Silent())
+    assert seen(card, UNIQUE) == [str(each.unique) for each in found]
+    counted = [each.view for each in found]
     assert seen(card, SMALLEST) == [str(each.smallest) for each in counted]
     assert seen(card, SUPPRESSED) == [str(each.suppressed_rows) for each in counted]
     assert card.problem == ""
@@ -395,7 +398,7 @@ def test_looking_for_a_person_that_is_stopped_can_be_asked_for_again(saved, qtbo
     know_age(qtbot, page, "40")
     saved.session.runner.cancel(PersonPage.job)
     settle(qtbot, saved.session)
-    assert "you stopped it" in page.sentence.text()
+    assert "was stopped" in page.sentence.text()
     hold = page.holders.item(1)
     hold.setCheckState(Qt.CheckState.Checked)
     settle(qtbot, saved.session)

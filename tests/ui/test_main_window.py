@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QMargins, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QWidget
@@ -16,7 +16,7 @@ from sfumato.jobs import BugReport
 from sfumato.project.document.model import Document
 from sfumato.project.release.release import make_release
 from sfumato.resources import resource_path
-from sfumato.ui.dialogs.help import AboutDialog, BugDialog
+from sfumato.ui.dialogs.about import AboutDialog, BugDialog
 from sfumato.ui.look.theme import Appearance, current_theme, themes
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.shell.main_window import MainWindow
@@ -28,6 +28,7 @@ from tests.ui.clinic import open_clinic, protected, save_clinic
 from tests.ui.hands import (
     click,
     dialog_of,
+    explain_first,
     load_table,
     messages,
     press,
@@ -168,6 +169,19 @@ class TestMenus:
         assert window.session.store.value("window/appearance") == "dark"
         window.set_appearance(Appearance.LIGHT)
 
+    @pytest.mark.parametrize("screen", [(1366, 768), (1280, 680), (2560, 1440)])
+    def test_it_is_all_on_its_screen_with_the_frame_and_the_jobs(self, window, qtbot, screen):
+        room, frame = QRect(0, 27, screen[0], screen[1] - 27 - 40), QMargins(2, 31, 2, 3)
+        window.resize(1366, 768)
+        window.move(900, 500)
+        window.fit_into(room, frame)
+        assert room.contains(window.geometry().marginsAdded(frame))
+        qtbot.waitUntil(
+            lambda: window.jobs.geometry().bottom() == window.jobs.parent().height() - 1
+        )
+        below = window.jobs.mapToGlobal(window.jobs.rect().bottomRight())
+        assert room.contains(below)
+
     def test_about_names_the_versions(self, window):
         window.menus.actions["about"].trigger()
         dialog = dialog_of(window, AboutDialog)
@@ -234,6 +248,28 @@ class TestJobsAndMessages:
         qtbot.waitUntil(lambda: not job.running, timeout=5_000)
         assert window.jobs.entries == ()
         assert announced == [("Stopped: Release", False)]
+
+    def test_running_jobs_that_are_shown_have_room_for_their_names(self, window, qtbot):
+        def endless(context):
+            while True:
+                context.report(0.42, "Counting released values")
+
+        themes().set_scale(1.5)
+        window.resize(1366, 768)
+        jobs = [window.session.runner.run(f"Releasing diagnosis {i}", endless) for i in range(2)]
+        qtbot.waitUntil(lambda: len(window.jobs.entries) == 2, timeout=5_000)
+        QApplication.processEvents()
+        assert all(entry.title.width() >= 96 for entry in window.jobs.entries)
+        window.resize(1100, 700)
+        QApplication.processEvents()
+        first, second = window.jobs.entries
+        assert first.title.width() >= 96
+        assert second.isHidden()
+        assert window.jobs.more.text() == "and 1 more"
+        themes().set_scale()
+        for job in jobs:
+            job.cancel()
+        qtbot.waitUntil(lambda: not any(job.running for job in jobs), timeout=5_000)
 
     def test_a_short_job_is_never_shown(self, window, qtbot):
         window.session.runner.run("Quick", lambda _context: None)
@@ -337,6 +373,7 @@ class TestGuarantee:
         settle(qtbot, window.session)
         window.open_file(resource_path("samples", "clinic.toml"))
         settle(qtbot, window.session)
+        explain_first(qtbot, window.guarantee)
         qtbot.waitUntil(lambda: "odds" in window.guarantee.text())
         assert "Together" in window.guarantee.text()
         assert "Retention probability" not in window.guarantee.text()
@@ -352,6 +389,7 @@ class TestGuarantee:
             folder = tmp_path / "out"
             make_release(project, session.table, "Institute", folder, "csv", Silent())
             session.ledger_changed.emit()
+            explain_first(qtbot, window.guarantee)
             qtbot.waitUntil(lambda: "odds" in window.guarantee.text())
             assert "edition" not in window.guarantee.text()
             later = replace(session.document.source, digest="1" * 64)

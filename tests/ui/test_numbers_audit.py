@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.holdings import Basis, holdings_of
+from sfumato.analysis.holdings import ReleaseBasis, holdings_of
 from sfumato.analysis.pooled_numbers import (
+    SAMPLES,
     guesses_off,
     linear_errors,
     numbers_coalition,
@@ -22,7 +23,7 @@ from sfumato.project.document.edits import with_spacing
 from sfumato.project.release.release import make_release
 from sfumato.ui.panels.audit.holders import bayes_sentence, level_text
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
-from sfumato.ui.panels.audit.pages.numbers import SAMPLES, NumbersPage
+from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
 from tests.ui.clinic import protected as protected_categories
@@ -49,7 +50,7 @@ def coalition(document=None, rows=600):
     attributes = {
         name: encode_column(table, document.column(name)).attribute for name in entry.attributes
     }
-    held = holdings_of(document, entry, attributes, (), Basis.PLANNED)
+    held = holdings_of(document, entry, attributes, (), ReleaseBasis.PLANNED)
     return numbers_coalition(entry, held, attributes)
 
 

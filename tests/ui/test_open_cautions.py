@@ -13,7 +13,8 @@ from sfumato.analysis.views import with_level, with_proposed_hierarchies, with_s
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.ui.shell.guarantee_card import GuaranteeCard, OpenCaution
+from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from sfumato.ui.shell.guarantee_lines import OpenCaution
 from tests.engine.numbers import stated_settings
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import on_screen
@@ -45,6 +46,7 @@ def decided(level: float = 0.25) -> Document:
 def card(qtbot, session):
     session.open_table("Open", books(), decided())
     made = on_screen(qtbot, GuaranteeCard(session), 288, 900)
+    made.explain("Bank")
     qtbot.waitUntil(lambda: bool(cautions(made)), timeout=20_000)
     return made
 

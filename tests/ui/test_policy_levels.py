@@ -178,3 +178,16 @@ def test_a_missing_level_is_offered(qtbot, filled):
     qtbot.mouseClick(filled.page._level_missing, LEFT)
     assert statement(filled) == {"rho1": 0.1, "rho2": 0.25}
     assert state_once_checked(qtbot, filled) is PanelState.DONE
+
+
+def test_what_a_level_is_worth_follows_the_slider_and_worthless_is_a_danger(filled):
+    slider = editor_of(filled).fields["retention_probability"].slider
+    told = []
+    slider.setSliderDown(True)
+    for position in (900, 300, 10):
+        slider.setSliderPosition(position)
+        told.append(filled.page.worth.words)
+    slider.setSliderDown(False)
+    assert len(set(told)) == 3
+    assert all("true record" in words for words in told)
+    assert told[-1].startswith("Worthless: ")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
+from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import all_mechanisms
@@ -17,9 +18,12 @@ from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.lists import FIGURE, NAME
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
+from sfumato.ui.panels.policy.mechanisms.effects import draw_effect
+from sfumato.ui.panels.policy.whole_plan import PlanDialog
 from sfumato.ui.widgets.messages import MessageKind
+from sfumato.ui.widgets.painted import painter_on
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
-from tests.ui.hands import on_screen
+from tests.ui.hands import dialog_of, on_screen, press
 from tests.ui.policy_steps import (
     editor_of,
     names,
@@ -45,12 +49,57 @@ def filled(panel):
 # ----- from nothing to a policy
 
 
-def test_without_a_sensitive_attribute_it_points_to_the_attributes(qtbot, panel):
+def test_a_whole_plan_is_one_click_says_what_it_comes_to_and_is_undone_at_once(qtbot, panel):
+    open_clinic(panel.session, clinic_document())
+    before = panel.session.document
+    qtbot.mouseClick(panel.plan.button, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    document = panel.session.document
+    assert [each.name for each in document.recipients][-1] == "Public file"
+    assert document.entry_for("disease") is not None
+    [message] = panel.messages.messages
+    assert "Nothing could be released yet." in message.text
+    message.actions[0].run()
+    dialog = dialog_of(panel.window(), PlanDialog)
+    told = "\n".join(each.text() for each in dialog.findChildren(QLabel))
+    assert "disease: " in told
+    assert "Public file: disease is worth" in told
+    press(dialog, "Undo the plan")
+    assert panel.session.document == before
+    assert not dialog.isVisible()
+
+
+def test_a_plan_that_lacks_nothing_says_so(qtbot, panel):
+    open_clinic(panel.session, clinic_document())
+    for _ in range(2):
+        qtbot.mouseClick(panel.plan.button, LEFT)
+        wait_for_jobs(qtbot, panel.session)
+    assert panel.messages.messages[-1].kind is MessageKind.INFO
+
+
+def test_a_plan_is_offered_for_releases_of_a_table_alone(panel):
+    assert not panel.plan.button.isVisible()
+    open_clinic(panel.session, clinic_document())
+    assert panel.plan.button.isVisible()
+    panel.ways.segments.button_for("generalized").click()
+    assert not panel.plan.button.isVisible()
+
+
+def test_without_a_table_it_points_to_the_data_alone(qtbot, panel):
     assert panel.state() is PanelState.EMPTY
+    assert not panel.nothing.isVisible()
+    assert not panel.board.add.isVisible()
+    with qtbot.waitSignal(panel.session.panel_requested) as asked:
+        qtbot.mouseClick(panel.board.empty.findChild(QPushButton), LEFT)
+    assert asked.args == ["data"]
+
+
+def test_without_a_sensitive_attribute_it_points_to_the_attributes(qtbot, panel):
+    plain = tuple(replace(each, role=Role.INSENSITIVE) for each in clinic_document().columns)
+    open_clinic(panel.session, clinic_document(columns=plain))
     with qtbot.waitSignal(panel.session.panel_requested) as asked:
         qtbot.mouseClick(panel.nothing.findChild(QPushButton), LEFT)
     assert asked.args == ["attributes"]
-    assert not panel.primary.isVisible()
 
 
 def test_a_sensitive_attribute_is_protected_by_one_click_that_can_be_undone(qtbot, panel):
@@ -70,12 +119,26 @@ def test_where_several_mechanisms_suit_each_is_offered(qtbot, panel, monkeypatch
     open_clinic(panel.session, clinic_document())
     assert not panel.unprotected.protect.isVisible()
     first, second = panel.unprotected.cards
-    assert second.text() == "Another"
-    assert "retention probability" in first.sentence
-    assert first.text() == "Uniform retention (recommended)"
-    assert first.sentence.startswith("4 values, and one number says")
+    assert second.text() == "State every probability"
+    assert second.sentence.startswith("Another. ")
+    assert first.sentence.startswith("Uniform retention. Each value is kept with a retention")
+    assert first.text() == "Replace at random (recommended)"
+    assert "Uniform retention: worth " in first.sentence
+    assert "With ε = 3.3 for a row, in true records:" in first.sentence
     qtbot.mouseClick(second, LEFT)
     assert [entry.mechanism for entry in panel.session.document.policy] == ["matrix"]
+
+
+def test_every_mechanism_shows_what_it_does_by_a_plain_name_and_a_drawing(themed):
+    drawn = set()
+    for editor in all_editors().values():
+        assert editor.plain_name, editor
+        assert editor.effect is not None, editor
+        picture = QImage(128, 88, QImage.Format.Format_ARGB32)
+        picture.fill(Qt.GlobalColor.transparent)
+        draw_effect(painter_on(picture), editor.effect, QRectF(picture.rect()))
+        drawn.add(bytes(picture.constBits()))
+    assert len(drawn) == len(all_editors())
 
 
 def test_three_typical_recipients_stand_at_the_presets(qtbot, panel):
@@ -94,7 +157,7 @@ def test_three_typical_recipients_stand_at_the_presets(qtbot, panel):
 
 
 def test_a_new_recipient_starts_at_the_lowest_preset_and_is_named_at_once(qtbot, filled):
-    qtbot.mouseClick(filled.primary, LEFT)
+    qtbot.mouseClick(filled.board.add, LEFT)
     type_name(qtbot, filled, "University")
     assert names(filled) == ["Clinic A", "Institute", "Public", "University"]
     assert statement(filled, "University") == {"rho1": 0.1, "rho2": 0.25}
@@ -132,9 +195,20 @@ def test_recipients_are_moved_and_removed(qtbot, filled):
     assert names(filled) == ["Clinic A", "Institute", "Public"]
 
 
+def test_a_message_offers_to_undo_the_last_edit_only(qtbot, filled):
+    qtbot.keyClick(filled.page.recipients.table, Qt.Key.Key_Delete)
+    assert [message.text for message in filled.messages.messages] == ["Clinic A was removed."]
+    filled.session.edit("Another", replace(filled.session.document, title="Another"))
+    assert filled.messages.messages == ()
+    filled.session.undo()
+    qtbot.keyClick(filled.page.recipients.table, Qt.Key.Key_Delete)
+    assert len(filled.messages.messages) == 1
+    filled.session.undo()
+    assert filled.messages.messages == ()
+
+
 def test_the_switch_keeps_its_place_on_both_ways(qtbot, filled):
-    filled.ways.show_way("perturbed")
-    assert filled.primary.isVisible()
+    assert filled.board.add.isVisible()
 
     def place():
         QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
@@ -142,7 +216,7 @@ def test_the_switch_keeps_its_place_on_both_ways(qtbot, filled):
 
     before = place()
     filled.ways.show_way("generalized")
-    assert not filled.primary.isVisible()
+    assert not filled.board.add.isVisible()
     assert place() == before
 
 
@@ -304,7 +378,7 @@ def test_choosing_a_mechanism_that_can_t_serve_says_why(filled, monkeypatch):
 
 def test_a_new_recipient_comes_into_sight_with_their_name_open(qtbot, filled):
     filled.resize(900, 420)
-    qtbot.mouseClick(filled.primary, LEFT)
+    qtbot.mouseClick(filled.board.add, LEFT)
     table = filled.page.recipients.table
     name = table.findChild(QLineEdit)
     window = filled._scroll.viewport()

@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.holdings import ReleaseBasis
+from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import PolicyEntry, Recipient, Unit
 from sfumato.ui.panels.audit import PANEL
-from sfumato.ui.panels.audit.pages.pooled_rows import PooledRowsPage
 from sfumato.ui.panels.base import PanelState
 from tests.project.test_pooled_rows import LEVELS, a_document
 from tests.samples.make_households import households
@@ -26,7 +28,7 @@ def panel(qtbot, session):
 
 
 def page_of(panel):
-    return next(page for page in panel.pages if isinstance(page, PooledRowsPage))
+    return next(page for page in panel.pages if page.translated_title() == "Pooled rows")
 
 
 def opened(qtbot, panel, document, table=None):
@@ -65,13 +67,17 @@ def test_the_page_is_offered_only_where_rows_show_the_same_truth(qtbot, panel):
 
 def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
     page = opened(qtbot, panel, a_document())
-    choose(page.asked, ("water", "household"))
+    choose(page.asked, "water, by household")
     assert "Institute's release draws each of them by itself" in page.sentence.text()
-    figure = page.plot.figure
+    figure = page.plots[0].figure
     assert list(figure.data["recipient"]) == list(LEVELS)
+    session = panel.session
+    units = repeated_units(session.table, Silent())
     found = {
         one.recipient: one.restored
-        for one in panel.session.pooled(())
+        for one in pooled_rows(
+            session.document, session.attributes(), units, (), ReleaseBasis.EITHER, Silent()
+        )
         if (one.attribute, one.column) == ("water", "household")
     }
     assert list(figure.data["pooled"]) == [found[name].rows for name in LEVELS]
@@ -84,10 +90,10 @@ def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
 def test_numbers_are_told_by_the_width_that_is_left(qtbot, panel):
     table = Table(households(120))
     page = opened(qtbot, panel, with_rent(panel.session, table), table)
-    assert page.asked.value == ("rent", "household")
+    assert page.asked.value == "rent, by household"
     assert "Pooled, they tell a number within ±" in page.sentence.text()
-    assert (page.plot.figure.data["pooled"] < page.plot.figure.data["one_row"]).all()
-    assert "within ±" in page.plot.figure.headline
+    assert (page.plots[0].figure.data["pooled"] < page.plots[0].figure.data["one_row"]).all()
+    assert "within ±" in page.plots[0].figure.headline
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from sfumato.engine.generalization.risk import Basis
+from sfumato.engine.generalization.risk import PopulationBasis
 from sfumato.project.document.generalization import CriterionChoice
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.generalized_steps import open_small, small_table
@@ -42,7 +42,7 @@ def write_population(folder, copies=3, **columns):
 
 def test_at_first_the_table_counts_as_the_whole_population(page):
     card = page.beside.population
-    assert page.finding.view.risks[1].basis is Basis.TABLE
+    assert page.finding.view.risks[1].basis is PopulationBasis.TABLE
     assert "Nothing is known" in card.basis.text()
     assert card.share.value == 100
     assert card.forget.isHidden()
@@ -64,10 +64,10 @@ def test_a_list_of_the_population_is_chosen_and_forgotten(qtbot, page, tmp_path)
     assert page.session.document.generalization.population.path == str(page.session.chooser.file)
     click(card.forget)
     seen(qtbot, page)
-    assert page.finding.view.risks[1].basis is Basis.TABLE
+    assert page.finding.view.risks[1].basis is PopulationBasis.TABLE
     page.session.undo()
     seen(qtbot, page)
-    assert page.finding.view.risks[1].basis is Basis.COUNTED
+    assert page.finding.view.risks[1].basis is PopulationBasis.COUNTED
 
 
 def test_a_share_of_the_population_is_said_in_the_place_of_a_list(qtbot, page):
@@ -77,7 +77,7 @@ def test_a_share_of_the_population_is_said_in_the_place_of_a_list(qtbot, page):
     seen(qtbot, page)
     assert page.session.document.generalization.sampling_fraction == pytest.approx(0.1)
     view = page.finding.view
-    assert view.risks[1].basis is Basis.SAMPLED
+    assert view.risks[1].basis is PopulationBasis.SAMPLED
     assert view.risks[1].journalist < view.risks[1].prosecutor
     assert "is a sample of 10" in card.basis.text()
     rows = page.beside.statistics.model()
@@ -110,7 +110,7 @@ def test_a_list_that_does_not_fit_says_why_and_the_table_is_shown_all_the_same(
     settle(qtbot, page.session)
     seen(qtbot, page)
     assert "fewer people than the table has records" in card.problem.text()
-    assert page.finding.view.risks[1].basis is Basis.TABLE
+    assert page.finding.view.risks[1].basis is PopulationBasis.TABLE
     path.write_text("years\n1\n", encoding="utf-8")
     card.open_file(path)
     settle(qtbot, page.session)

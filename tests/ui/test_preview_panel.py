@@ -121,6 +121,7 @@ def test_the_matrix_the_posterior_and_the_utility_are_drawn(filled):
     assert "shows itself with probability 70" in filled.matrix.plot.figure.headline
     assert filled.utility.plot.figure.headline.startswith("Clinic A can estimate")
     assert "of the released values are true" in filled.utility.note.text()
+    assert "true record" in filled.utility.worth.text.text()
     figure = filled.posterior.plot.figure
     assert "raises the belief" in figure.headline
 
@@ -297,7 +298,7 @@ def test_a_question_about_numbers_is_a_mistake_of_ours(session):
     document = protected()
     open_clinic(session, document)
     encoded = session.attribute("age")
-    question = previewed_values.Question(
+    question = previewed_values.PreviewQuestion(
         document,
         clinic_table(),
         session.keys,

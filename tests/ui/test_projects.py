@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -10,11 +12,14 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 
 from sfumato.jobs import Ending
+from sfumato.project.document import edits
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.base import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.panels.base import PanelState
+from sfumato.ui.state.settings import MemoryLimit
+from tests.ui.data_steps import remarks
 from tests.ui.hands import (
     click,
     dialog_of,
@@ -122,6 +127,34 @@ class TestProjects:
         assert window.session.project_path == path
         assert window.session.table.rows == 6
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("memory", [1000.0, 0.001])
+    def test_what_an_older_projects_table_would_be_read_as_is_told_once(
+        self, window, qtbot, answers, tmp_path, monkeypatch, memory
+    ):
+        window.session.store.setValue(MemoryLimit.KEY, memory)
+        state = tmp_path / "state"
+        monkeypatch.setattr("sfumato.project.store.remembered.state_folder", lambda: state)
+        kept = Path(__file__).parents[1] / "samples" / "kept" / "reading"
+        for name in ("visits.csv", "visits.sfumato"):
+            shutil.copy(kept / name, tmp_path)
+        for told in (True, False):
+            answers.file = tmp_path / "visits.sfumato"
+            window.menus.actions["open-project"].trigger()
+            dialog = dialog_of(window, OpenPassphraseDialog)
+            type_into(dialog.first, "read since before")
+            QTest.keyClick(dialog.first, Qt.Key.Key_Return)
+            settle(qtbot, window.session)
+            assert (window.session.long is not None) == (memory < 1)
+            assert window.session.source.rows == 62
+            data = window.panels["data"]
+            [remark] = remarks(data.loaded.notes)
+            assert "By the present version: 60 rows in place of 62." in remark
+            shown = messages(window.current.messages)
+            assert any("present version" in text for text in shown) is told
+            window.current.messages.clear()
+            window.menus.actions["new"].trigger()
+
     def test_a_wrong_passphrase_can_be_tried_again(self, window, qtbot, answers, clinic, tmp_path):
         load_table(window, qtbot, clinic)
         path = tmp_path / "mine.sfumato"
@@ -167,6 +200,24 @@ class TestProjects:
         asking = window.findChildren(OpenPassphraseDialog)
         assert not any(dialog.isVisible() for dialog in asking)
         assert "not a Sfumato project" in messages(window.current.messages)[0]
+
+    def test_a_project_of_more_recipients_than_can_be_shown_is_refused_and_given_free(
+        self, window, qtbot, answers, clinic, tmp_path, monkeypatch
+    ):
+        load_table(window, qtbot, clinic)
+        path = tmp_path / "mine.sfumato"
+        save_new(window, qtbot, answers, path)
+        window.menus.actions["new"].trigger()
+        monkeypatch.setattr(edits, "MOST_SHOWN", -1)
+        window.open_file(path)
+        dialog = dialog_of(window, OpenPassphraseDialog)
+        type_into(dialog.first, PASSPHRASE)
+        click(dialog.submit)
+        settle(qtbot, window.session)
+        assert window.session.project is None
+        assert "the window shows -1 at most" in messages(window.current.messages)[0]
+        with ProjectFile.open(path, PASSPHRASE) as free:
+            assert free.document.recipients == ()
 
     def test_a_missing_project_is_named(self, window, tmp_path):
         window.open_file(tmp_path / "gone.sfumato")
@@ -269,6 +320,24 @@ class TestProjects:
         assert "copy is at" in messages(window.current.messages)[0]
         with ProjectFile.open(answers.saved, PASSPHRASE) as copy:
             assert copy.document == window.session.document
+
+    def test_a_project_that_was_deleted_is_not_saved_and_can_be_copied(
+        self, window, qtbot, answers, clinic, tmp_path
+    ):
+        load_table(window, qtbot, clinic)
+        save_new(window, qtbot, answers, tmp_path / "mine.sfumato")
+        session = window.session
+        session.edit("Title", replace(session.document, title="Ward 9"))
+        (tmp_path / "mine.sfumato").unlink()
+        window.menus.actions["save"].trigger()
+        assert "moved, deleted or replaced" in messages(window.current.messages)[0]
+        assert session.unsaved
+        answers.saved = tmp_path / "copy.sfumato"
+        window.menus.actions["save-as"].trigger()
+        settle(qtbot, session)
+        with ProjectFile.open(answers.saved, PASSPHRASE) as copy:
+            assert copy.document == session.document
+        session.forget_changes()
 
     @pytest.mark.slow
     def test_recent_projects_are_offered(self, window, qtbot, answers, clinic, tmp_path):

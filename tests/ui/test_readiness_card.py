@@ -13,8 +13,11 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from sfumato.analysis.views import with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
+from sfumato.formats.errors import Way
+from sfumato.formats.notes import Note
+from sfumato.formats.options import ReadOptions
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.panels.releases import PANEL
+from sfumato.ui.panels.releases import PANEL, readiness_card
 from sfumato.ui.state.steps import CHECK
 from sfumato.ui.widgets.layout import ElidedButton, boxed
 from sfumato.ui.widgets.responsive import FlowLayout
@@ -64,7 +67,7 @@ def press(qtbot, panel, text):
 
 def test_a_sound_table_is_good_and_is_released_without_a_reason(qtbot, panel, tmp_path):
     opened(qtbot, panel, tmp_path, clinic_table())
-    assert "Clinic A, Institute, Public" in words(panel), "the same is told once"
+    assert "Public, Clinic A, Institute" in words(panel), "the same is told once"
     assert "Danger" not in words(panel)
     assert panel.readiness.ask.isHidden()
     qtbot.mouseClick(panel.primary, LEFT)
@@ -101,7 +104,7 @@ def test_one_click_mends_and_undo_takes_it_back(qtbot, found):
 
 
 def test_an_empty_promise_leads_to_the_policy(qtbot, panel, tmp_path):
-    levels = {"Clinic A": 1.0, "Public": 0.1}
+    levels = {"Clinic A": 1.0, "Public": 0.5}
     opened(qtbot, panel, tmp_path, clinic_table(), protected(levels))
     assert "disease is released with its true values" in words(panel)
     assert "Not ready: Clinic A." in words(panel)
@@ -116,7 +119,7 @@ def test_an_empty_promise_leads_to_the_policy(qtbot, panel, tmp_path):
 
 def test_a_unique_record_leads_to_stating_a_k_until_the_recipient_has_one(qtbot, found):
     with qtbot.waitSignal(found.session.place_requested) as asked:
-        press(qtbot, found, "State a k")
+        press(qtbot, found, "Set the group size")
     assert asked.args == ["policy", "age", "Clinic A"]
     document, _why = with_proposed_hierarchies(found.session.document, found.session.table)
     for name in LEVELS:
@@ -125,7 +128,7 @@ def test_a_unique_record_leads_to_stating_a_k_until_the_recipient_has_one(qtbot,
     wait_for_jobs(qtbot, found.session)
     buttons = [one.text() for one in found.readiness.findChildren(QPushButton) if one.isVisible()]
     assert "Go to Policy" in buttons
-    assert "State a k" not in buttons
+    assert "Set the group size" not in buttons
 
 
 def with_telling_wards():
@@ -237,3 +240,103 @@ def test_a_check_that_was_stopped_says_so_and_is_made_again_when_asked(qtbot, pa
     assert [each.recipient for each in card.found] == ["Clinic A"]
     assert "was stopped" not in words(panel)
     assert not card.again.isVisible()
+
+
+@pytest.fixture
+def doubted(qtbot, panel, tmp_path):
+    """The clinic, read with a caution about the ages."""
+    opened(qtbot, panel, tmp_path, clinic_table())
+    session = panel.session
+    options = ReadOptions()
+    way = Way("Read −9 as missing", replace(options, missing=("", "-9")))
+    note = Note(
+        "Codes of {column} may mean missing.", {"column": "age"}, True, ("age",), ways=(way,)
+    )
+    source = replace(session.document.source, options=options.to_dict(), notes=(note,))
+    session.edit("Read", replace(session.document, source=source, title="Read"))
+    wait_for_jobs(qtbot, session)
+    return panel
+
+
+def test_a_caution_of_the_reading_is_answered_by_one_click_and_kept(qtbot, doubted):
+    assert "Caution: Codes of age may mean missing." in words(doubted)
+    press(qtbot, doubted, "It is meant so")
+    assert "Accepted: The table is meant so." in words(doubted)
+    assert doubted.session.undo_text == "Keep how the table is read"
+    qtbot.mouseClick(doubted.primary, LEFT)
+    wait_for_jobs(qtbot, doubted.session)
+    assert doubted.session.project.releases[0].details["accepted"][0]["check"] == "How it is read"
+
+
+def test_a_caution_of_the_reading_offers_to_read_the_table_otherwise(qtbot, doubted):
+    with qtbot.waitSignal(doubted.session.reading_requested) as asked:
+        press(qtbot, doubted, "Read −9 as missing")
+    assert asked.args[0].missing == ("", "-9")
+    with qtbot.waitSignal(doubted.session.panel_requested) as asked:
+        press(qtbot, doubted, "Go to Data")
+    assert asked.args == ["data"]
+
+
+def test_records_known_by_position_that_moved_come_first(qtbot, doubted):
+    session = doubted.session
+    press(qtbot, doubted, "It is meant so")
+    qtbot.mouseClick(doubted.primary, LEFT)
+    wait_for_jobs(qtbot, session)
+    assert session.document.record_key is None
+    source = replace(session.document.source, digest="1" * 64)
+    session.edit("Change", replace(session.document, source=source))
+    wait_for_jobs(qtbot, session)
+    dangers = [line for line in words(doubted).split("\n") if line.startswith("Danger")]
+    assert "records apart by their position" in dangers[0]
+
+
+def test_many_recipients_are_told_of_by_the_worst_findings_and_the_first_names(
+    qtbot, panel, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(readiness_card, "_SHOWN", 3)
+    monkeypatch.setattr(readiness_card, "_NAMED", 2)
+    document = protected()
+    first = document.recipients[0]
+    offices = [replace(first, name=f"Office {n}", statements=levels(n)) for n in range(6)]
+    opened(qtbot, panel, tmp_path, with_unique_ages(), replace(document, recipients=(*offices,)))
+    assert "Office 0, Office 1 and 4 more" in words(panel)
+    assert "Not ready: Office 0, Office 1 and 4 more." in words(panel)
+    assert "are not shown here; sfumato check tells them all." in words(panel)
+
+
+def levels(number):
+    """Statements that are worth a little less to each."""
+    return {"disease": {"retention_probability": 0.8 - number / 50}}
+
+
+# ----- the grid above the export options
+
+
+def test_the_grid_says_of_each_recipient_how_they_stand_and_the_button_what_blocks_it(found):
+    grid = found.grid
+    assert grid.geometry().top() < found.form.geometry().top()
+    read = [[grid.model.cell(row, column).text for column in range(5)] for row in range(3)]
+    assert [line[0] for line in read] == ["Clinic A", "Institute", "Public"]
+    assert {line[1] for line in read} == {"1 danger"}
+    assert "is unique" in grid.model.cell(0, 1).tip
+    assert {line[4] for line in read} == {"Good"}
+    assert found.primary.text() == "&Resolve 3 dangers"
+    found.form.model.choose(["Public"])
+    assert found.primary.text() == "&Resolve 1 danger"
+    found.readiness.reason.setText("They signed a contract")
+    assert found.primary.text() == "&Release"
+
+
+def test_the_grid_leads_to_what_was_found(qtbot, found):
+    found.resize(900, 500)
+    table = found.grid.table
+    table.setCurrentIndex(table.model().index(2, 1))
+    qtbot.keyClick(table, Qt.Key.Key_Return)
+    block = found.readiness.block_of("Public")
+    assert block.visibleRegion().boundingRect().isValid()
+
+
+def test_a_mended_danger_leaves_the_grid_and_the_button(qtbot, found):
+    press(qtbot, found, "Drop age: 1 → 0")
+    assert found.grid.model.cell(0, 1).text == "Good"
+    assert found.primary.text() == "&Release to 3"

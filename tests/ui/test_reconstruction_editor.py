@@ -69,6 +69,14 @@ def editor(panel, qtbot):
     return panel.page.settings
 
 
+def test_what_each_mode_costs_stands_where_it_is_chosen(qtbot, editor):
+    assert "Exact test, drawn blindly (as it is set): " in editor.costs.text()
+    assert "Every record simply perturbed: " in editor.costs.text()
+    qtbot.mouseClick(editor.sampling.button_for("published"), LEFT)
+    wait_for_jobs(qtbot, editor.session)
+    assert "Exact test, drawn as published (as it is set): " in editor.costs.text()
+
+
 def settings(editor):
     return editor.session.document.policy[0].settings
 
@@ -96,6 +104,22 @@ def test_the_table_s_groups_are_counted(editor):
     assert "without resampling it would be" in text
 
 
+@pytest.mark.slow
+def test_largest_shares_are_measured_at_a_click_and_stated_or_left_at_another(qtbot, editor):
+    qtbot.mouseClick(editor.shares.source.button_for("noisy"), LEFT)
+    wait_for_jobs(qtbot, editor.session)
+    assert settings(editor)["shares"] == "noisy"
+    assert settings(editor)["measured_shares"]["counts"]
+    assert "(ε0 = 0.1)" in editor.shares.words.text()
+    assert "with largest shares measured (as it is set): " in editor.costs.text()
+    qtbot.mouseClick(editor.shares.source.button_for("stated"), LEFT)
+    type_number(qtbot, editor.share, "100")
+    assert settings(editor)["largest_share"] == 1.0
+    assert "measured_shares" not in settings(editor)
+    qtbot.mouseClick(editor.shares.source.button_for("any"), LEFT)
+    assert settings(editor)["shares"] == "any"
+
+
 def test_a_number_typed_is_in_force_and_can_be_undone(qtbot, editor):
     type_number(qtbot, editor.delta, "10")
     assert settings(editor)["delta"] == 0.1
@@ -110,7 +134,7 @@ def test_a_delta_out_of_range_is_kept_named_and_not_in_force(qtbot, editor):
     assert settings(editor)["delta"] == 0.17
     assert editor.delta.value == pytest.approx(60)
     assert "between 0 and 0.5" in editor.problem.words
-    assert "stays in force" in editor.problem.words
+    assert "stay in force" in editor.problem.words
     qtbot.mouseClick(editor.take_back, LEFT)
     assert editor.delta.value == pytest.approx(17)
     assert not editor.problem.words

@@ -7,13 +7,13 @@ from PySide6.QtCore import Qt
 
 from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.progress import Silent
-from sfumato.ui.panels.audit.pages.record import RecordPage
+from sfumato.ui.panels.audit.pages.record import RecordPathPage
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 
 
 @pytest.fixture
 def page(audit_panel):
-    return audit_panel.show_page(RecordPage)
+    return audit_panel.show_page(RecordPathPage)
 
 
 def cells(page, column):

@@ -67,7 +67,7 @@ def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     text = plain(page.files.sentence)
     assert text.startswith("Clinic A alone gives a record's true value a probability of")
     average, share = re.search(
-        r"of ([\d.]+) % on average; .* For ([\d.]+) % of the records it is at least 50 %", text
+        r"of ([\d.]+) % on average\. .* For ([\d.]+) % of the records it is at least 50 %", text
     ).groups()
     # A share may lie halfway between two numbers that can be shown.
     assert float(average) == pytest.approx(100 * sum(own) / len(own), abs=0.0501)

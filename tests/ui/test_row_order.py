@@ -11,7 +11,7 @@ from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.widgets.painted import IconLabel
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
-from tests.ui.hands import on_screen
+from tests.ui.hands import explain_first, on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 REASON = "The registry joins by row number"
@@ -93,6 +93,7 @@ def test_the_choice_is_one_step_of_undo(qtbot, panel):
 
 def test_the_guarantee_warns_while_rows_stay_as_in_the_table(qtbot, panel):
     card = on_screen(qtbot, GuaranteeCard(panel.session))
+    explain_first(qtbot, card)
     assert ROWS_AS_IN_TABLE not in card.text()
     choose(qtbot, panel, True)
     QTest.keyClicks(panel.form.rows.reason, REASON)

@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, Source
+from sfumato.project.document.model import Document, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
 from sfumato.ui.state import insights as attribute_cache
@@ -166,7 +166,7 @@ class TestProject:
         heard = []
         session.message.connect(heard.append)
 
-        def full(_document):
+        def full(_document, **_stated):
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(session.project, "save_document", full)
@@ -211,7 +211,7 @@ class TestProject:
         self, session, create
     ):
         table = small_table()
-        source = Source("/old/clinic.csv", "0" * 64, 3)
+        source = TableSource("/old/clinic.csv", "0" * 64, 3)
         session.set_project(create(document_of(table, source=source)))
         moved = replace(session.document, source=replace(source, path="/new/clinic.csv"))
         session.attach_table(table, moved)

@@ -34,7 +34,7 @@ print(*sys.modules, sep="\\n", flush=True)
 """
 ENDED = "window.session.close()"
 LATER = (
-    *("matplotlib", "openpyxl", "pyreadstat", "sklearn", "duckdb"),
+    *("matplotlib", "xlrd", "sfumato.formats.workbooks", "pyreadstat", "sklearn", "duckdb"),
     "adbc_driver_manager",
     *("scipy.stats", "scipy.optimize", "scipy.sparse", "scipy.special"),
     *("sfumato.commands", "sfumato.plots.figure"),
@@ -84,7 +84,7 @@ def test_no_panel_but_the_first_is_imported_at_the_start(imported):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", ["openpyxl", "pyreadstat", "duckdb"])
+@pytest.mark.parametrize("library", ["xlrd", "pyreadstat", "duckdb"])
 def test_what_reads_other_files_is_imported_once_there_is_one(imported_by_all, library):
     assert "sfumato.formats.tables.excel" in imported_by_all
     assert library not in imported_by_all

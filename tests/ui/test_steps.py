@@ -85,8 +85,8 @@ def test_attributes_are_done_once_something_is_sensitive_and_its_values_fit(wind
 
 def test_the_policy_is_done_once_the_check_finds_nothing_grave(opened):
     assert state(opened, "policy") is PanelState.DONE
-    assert "nothing grave" in told(opened, "policy")
-    assert "nothing grave" in opened.rail.step("policy").toolTip()
+    assert "no danger" in told(opened, "policy")
+    assert "no danger" in opened.rail.step("policy").toolTip()
 
 
 def test_a_later_edit_undoes_what_was_done(qtbot, opened):

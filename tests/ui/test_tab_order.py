@@ -101,7 +101,7 @@ class TestTheWindow:
         order = reading_order(window)
         wanted = [
             window.rail.step("policy"),
-            policy.primary,
+            policy.plan.button,
             policy.page.mechanism,
             policy.page.recipients.table,
             editor_of(policy).choices.cards[0],

@@ -292,3 +292,24 @@ def test_rows_of_two_lines_keep_room_above_and_below(qtbot):
     line = view.fontMetrics().height()
     assert view.rowHeight(0) == Space.FIELD
     assert view.rowHeight(1) >= 2 * line + Space.INSIDE
+
+
+class Wide(CellsModel):
+    """A column for each of very many recipients, which counts what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = set()
+        self.lay_out(30, [Heading(f"Office {number}") for number in range(3_000)])
+
+    def cell(self, row, column):
+        self.asked.add(column)
+        return Cell(f"{row} {column}")
+
+
+def test_of_thousands_of_columns_the_first_are_measured_for_all(qtbot):
+    view = TableView(model=Wide(), name="wide")
+    qtbot.addWidget(view)
+    view.fit_columns()
+    assert max(view.model().asked) < 300
+    assert view.columnWidth(2_999) >= view.columnWidth(0) > 0

@@ -295,6 +295,16 @@ def test_a_standing_icon_follows_the_theme(light_again, qtbot):
     assert current_theme().style.text in colours
 
 
+@pytest.mark.parametrize("look", [Appearance.LIGHT, Appearance.DARK])
+def test_what_a_field_asks_for_can_be_read(light_again, qtbot, look):
+    themes().set_appearance(look)
+    field = on_screen(qtbot, QLineEdit())
+    field.setPlaceholderText("Find a column")
+    asked = field.palette().color(QPalette.ColorRole.PlaceholderText)
+    assert asked.alpha() == 255
+    assert contrast(asked.name(), current_theme().style.surface) >= 4.5
+
+
 def test_mixing_goes_from_one_colour_to_the_other(themed):
     assert mix("#000000", "#FFFFFF", 0.0) == "#FFFFFF"
     assert mix("#000000", "#FFFFFF", 1.0) == "#000000"

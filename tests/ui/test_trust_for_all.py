@@ -15,7 +15,7 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import clinic_table, open_clinic, protected
-from tests.ui.hands import choose, click, on_screen
+from tests.ui.hands import click, explain_first, on_screen
 from tests.ui.policy_steps import statement
 
 LEFT = Qt.MouseButton.LeftButton
@@ -102,12 +102,13 @@ def test_the_guarantee_adds_up_what_all_attributes_tell_the_recipient_chosen(ses
     qtbot.addWidget(card)
     table, document = several(session.noise)
     open_clinic(session, document, table)
+    explain_first(qtbot, card)
     qtbot.waitUntil(lambda: "All attributes" in card.text())
     # Four diseases at p = 0.6, two wards at ε = 0.5; the cost is protected by noise.
     total = np.log(1 + 4 * 0.6 / 0.4) + 0.5
     told = next(line for line in card.text().splitlines() if "disease and ward together" in line)
     assert f"ε = {np.ceil(10 * total) / 10:g}" in told
     assert "Not counted, as noise bounds no odds: cost." in told
-    choose(card.recipient, "Public")
+    card.explain("Public")
     assert told not in card.text()
     assert "disease and ward together" in card.text()

@@ -7,17 +7,21 @@ from dataclasses import replace
 import pytest
 
 from sfumato.engine.core.columns import Role
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
+from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, PolicyEntry, Unit
+from sfumato.project.release.long_survey import MemorySurvey
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy.panel import PolicyPanel
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from tests.noise import NOISE
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
-from tests.ui.hands import choose, click, on_screen
+from tests.ui.hands import choose, click, explain_first, on_screen
 
 
 @pytest.fixture
@@ -37,11 +41,15 @@ def protected(panel, qtbot):
 def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
     assert "Rows with the same household" in panel.unit.note.text()
     assert panel.unit.protect.text() == "Protect by household"
+    qtbot.waitUntil(lambda: "Protected by household, " in panel.unit.note.text())
+    assert "Without it: " in panel.unit.note.text()  # what pooling restores
     document = protected(panel, qtbot)
     largest = int(households(120)["household"].value_counts().max())
     assert document.unit.columns == ("household",)
     assert document.unit.constant == ("water",)
-    assert document.unit.most_rows == largest
+    assert 1 <= document.unit.most_rows < largest
+    assert f"At most {document.unit.most_rows} row" in panel.unit.note.text()
+    assert "Protected by household, " in panel.unit.note.text()
     assert document.column("household").role is Role.IDENTIFYING
     assert panel.unit.field.value == "household"
     assert not panel.unit.protect.isVisible()
@@ -113,6 +121,7 @@ def test_rows_stand_alone_again_when_nobody_else_is_chosen(panel, qtbot):
 def test_the_guarantee_speaks_of_the_household(panel, qtbot):
     card = on_screen(qtbot, GuaranteeCard(panel.session))
     protected(panel, qtbot)
+    explain_first(qtbot, card)
     qtbot.waitUntil(lambda: "All rows with the same household" in card.text())
     assert "This is said of one row." in card.text()
 
@@ -144,16 +153,18 @@ def test_a_row_without_a_household_is_named_where_the_column_is_chosen(session, 
 
 
 def test_the_check_before_a_release_counts_households(panel, qtbot):
-    protected(panel, qtbot)
+    document = protected(panel, qtbot)
+    every = replace(document.unit, most_rows=20)
+    panel.session.edit("All rows", document.with_unit(every))
     card = on_screen(qtbot, ReadinessCard(panel.session))
-    qtbot.waitUntil(lambda: bool(card.found))
+    qtbot.waitUntil(lambda: bool(card.found), timeout=30_000)
     frame = households(120)
     sizes = frame.groupby(["region", "sex"])["household"].nunique()
     told = [one.sentence for each in card.found for one in each.findings]
     assert any(f"the smallest class has records of {sizes.min()} units" in text for text in told)
 
 
-def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
+def test_what_is_recommended_for_numbers_of_a_household_can_be_released(session, qtbot):
     columns = [
         replace(spec, role=Role.SENSITIVE) if spec.name == "rent" else spec
         for spec in a_document(Role.IDENTIFYING).columns
@@ -164,8 +175,50 @@ def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
     panel.choose("rent")
     qtbot.waitUntil(panel.unprotected.isVisible)
     click(panel.unprotected.protect)
+    qtbot.waitUntil(panel.page.isVisible)
+    assert not panel.page.refused.isVisible()
+    assert panel.page.settings.measured.source.button_for("noisy").isChecked()
+    settings = session.document.entry_for("rent").settings
+    assert settings["measured_unit"] == {"columns": ["household"], "rows": 1}
+    check_policy(session.document)
+
+
+def test_protecting_by_household_measures_again_what_was_measured_of_rows(session, qtbot):
+    frame = households(300)
+    columns = [
+        replace(spec, role=Role.SENSITIVE) if spec.name == "rent" else spec
+        for spec in a_document().columns
+    ]
+    document = replace(a_document(), columns=tuple(columns))
+    measured = mechanism_called("gaussian").first_settings(
+        MemorySurvey(Table(frame)).attributes([document.column("rent")]), NOISE
+    )
+    entry = PolicyEntry(("rent",), "gaussian", dict(measured))
+    document = replace(document, policy=(*document.policy, entry))
+    session.open_table("Open", Table(frame), document)
+    panel = on_screen(qtbot, AttributesPanel(session))
+    choose(panel.unit.field, "household")
+    qtbot.waitUntil(lambda: session.document.unit is not None)
+    settings = session.document.entry_for("rent").settings
+    assert settings["measured_unit"]["columns"] == ["household"]
+    assert settings["covariance"] != measured["covariance"]
+    check_policy(session.document)
+
+
+def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
+    columns = [
+        replace(spec, role=Role.SENSITIVE) if spec.name == "rent" else spec
+        for spec in a_document(Role.IDENTIFYING).columns
+    ]
+    settings = {"covariance": [[150.0**2]], "measured": "noisy", "measured_epsilon": 0.5}
+    rent = PolicyEntry(("rent",), "gaussian", settings)
+    document = replace(a_document(Role.IDENTIFYING), columns=tuple(columns))
+    document = replace(document, policy=(*document.policy, rent))
+    session.open_table("Open", Table(households(300)), document.with_unit(Unit(("household",), 9)))
+    panel = on_screen(qtbot, PolicyPanel(session))
+    panel.choose("rent")
     qtbot.waitUntil(panel.page.refused.isVisible)
-    assert "State these figures in its settings" in panel.page.refused.words
+    assert "Measure these figures again in its settings" in panel.page.refused.words
     assert panel.state() is PanelState.ATTENTION
     click(panel.page.settings.measured.source.button_for("stated"))
     panel.page.settings.measured.fields["rent"].spin.setValue(150.0)

@@ -16,9 +16,16 @@ from sfumato.project.store.unsaved import UnsavedWork
 from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import MemoryStore
 from tests.ui.clinic import open_clinic, protected, save_clinic
-from tests.ui.hands import dialog_of, load_table, message_button, messages, press, settle
+from tests.ui.hands import (
+    at_settings,
+    dialog_of,
+    load_table,
+    message_button,
+    messages,
+    press,
+    settle,
+)
 
 KILLED = """
 import sys
@@ -250,7 +257,7 @@ def test_a_folder_that_takes_nothing_is_told_once(window, qtbot, clinic):
 
 @pytest.mark.slow
 def test_two_windows_keep_work_of_their_own(window, qtbot, themed, answers, clinic):
-    other = MainWindow(Session(store=MemoryStore(), chooser=answers))
+    other = MainWindow(Session(store=at_settings(), chooser=answers))
     other.show()
     for each in (window, other):
         load_table(each, qtbot, clinic)

@@ -10,14 +10,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
-from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.generalization.hierarchies import Taxonomy
+from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.ui.panels.policy import PANEL, views_picture
-from sfumato.ui.panels.policy.views_card import LEVELS, SHARE, SMALLEST, UNIQUE, K
+from sfumato.ui.panels.policy.views_card import LEVELS, SHARE, SMALLEST, SUPPRESSED, UNIQUE, K
 from sfumato.ui.panels.policy.views_picture import node_of
 from tests.cli.test_view_combinations import QUASI, survey
+from tests.household import household_survey
 from tests.ui.clinic import LEVELS as LEVELS_OF
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 from tests.ui.hands import on_screen
@@ -93,12 +95,59 @@ def test_levels_are_proposed_found_and_counted(qtbot, card):
     assert views(card)[last] == ViewRule(4, 0.1)
 
 
+@pytest.mark.slow
+def test_single_cells_are_suppressed_by_an_importance_that_is_put_in_order(qtbot, card):
+    session = card.session
+    homes = [f"home {row * row % 7}" for row in range(len(session.table.frame))]
+    columns = (*session.document.columns, ColumnSpec("home", Role.QUASI_IDENTIFIER))
+    table = Table(session.table.frame.assign(home=homes))
+    open_clinic(session, replace(session.document, columns=columns), table)
+    wait_for_jobs(qtbot, session)
+    assert not card.hides.isVisible()
+    qtbot.mouseClick(card.propose, LEFT)
+    wait_for_jobs(qtbot, card.session)
+    type_in(qtbot, card, 0, K, "12")
+    type_in(qtbot, card, 0, SHARE, "30 %")
+    assert not card.importance.isVisible()
+    qtbot.mouseClick(card.hides.button_for(True), LEFT)
+    wait_for_jobs(qtbot, card.session)
+    assert views(card)[0] == ViewRule(12, 0.3, cells=True)
+    assert int(shown(card)[0][SMALLEST]) >= 12
+    hidden = card.model.index(SUPPRESSED, 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert "cells suppressed, in" in hidden
+    names = card.model.names
+    card.importance.list.setCurrentRow(1)
+    qtbot.mouseClick(card.importance.up, LEFT)
+    wait_for_jobs(qtbot, card.session)
+    assert card.session.document.importance == (names[1], names[0])
+    assert [card.importance.list.item(at).text() for at in (0, 1)] == [names[1], names[0]]
+    card.session.undo()
+    wait_for_jobs(qtbot, card.session)
+    assert card.session.document.importance is None
+    assert [card.importance.list.item(at).text() for at in (0, 1)] == [*names]
+    qtbot.mouseClick(card.hides.button_for(False), LEFT)
+    assert views(card)[0] == ViewRule(12, 0.3)
+
+
+def test_weights_that_single_people_out_are_counted_where_levels_are_chosen(qtbot, card):
+    session = card.session
+    frame = session.table.frame
+    weighted = Table(frame.assign(weight=[10.0 + row for row in range(len(frame))]))
+    columns = (*session.document.columns, ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC))
+    open_clinic(session, replace(session.document, columns=columns), weighted)
+    wait_for_jobs(qtbot, session)
+    assert [line[UNIQUE] for line in shown(card)] == [str(len(frame))] * 3
+    tip = card.model.index(UNIQUE, 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert "weight" in tip
+    assert "Unique on the quasi-identifiers" in tip
+
+
 def test_without_a_k_today_s_unique_records_are_counted_and_one_is_proposed_by_trust(qtbot, card):
     counts = card.session.table.frame[["age", "ward"]].value_counts()
     assert [line[UNIQUE] for line in shown(card)] == [str((counts == 1).sum())] * 3
     assert [line[SMALLEST] for line in shown(card)] == [str(counts[counts > 0].min())] * 3
     assert views(card) == [None] * 3, "proposed is not stated"
-    assert "Clinic A k = 3, Institute k = 5, Public k = 20" in card.proposed
+    assert "Clinic A k = 5, Institute k = 5, Public k = 20" in card.proposed
     type_in(qtbot, card, 1, K, "2")
     assert "Institute" not in card.proposed
     qtbot.mouseClick(card.state_k, LEFT)
@@ -355,3 +404,54 @@ def test_the_virtual_recipient_is_shown_where_trust_orders_differ(qtbot, card, l
     counts = card.session.table.frame[["age", "ward"]].value_counts()
     assert together[SMALLEST] == str(counts[counts > 0].min())
     assert not card.model.flags(card.model.index(K, 4)) & Qt.ItemFlag.ItemIsEditable
+
+
+@pytest.fixture
+def crowded(qtbot, panel):
+    """The card of a survey in which all but few columns are quasi-identifiers."""
+    session, table = panel.session, Table(household_survey(200))
+    document = Document(title="survey", columns=propose_columns(table))
+    document = replace(document, recipients=(Recipient("Partner"), Recipient("Public")))
+    document, _ = with_proposed_hierarchies(document, table)
+    domain = Domain.of_column(table.column("religion"))
+    spec = ColumnSpec("religion", Role.SENSITIVE, Kind.CATEGORICAL, domain)
+    session.open_table("Open", table, document.with_column(spec))
+    wait_for_jobs(qtbot, session)
+    QTest.mouseClick(panel.unprotected.protect, LEFT)
+    wait_for_jobs(qtbot, session)
+    QTest.mouseClick(panel.views.state_k, LEFT)
+    wait_for_jobs(qtbot, session)
+    return panel.views
+
+
+def test_levels_of_many_columns_are_found_and_what_is_kept_and_left_is_told(qtbot, crowded):
+    assert "too many to draw each" in crowded.picture.told.text()
+    assert crowded.importance.isVisible()
+    QTest.mouseClick(crowded.find_levels, LEFT)
+    wait_for_jobs(qtbot, crowded.session)
+    assert crowded.problem == ""
+    assert all(each.view.levels for each in crowded.session.document.recipients)
+    assert crowded.kept.startswith("Kept: ")
+    assert "What each further column costs" in crowded.kept
+
+
+def test_the_lattice_is_searched_once_for_each_k_however_often_recipients_are_chosen(
+    qtbot, crowded
+):
+    session, picture = crowded.session, crowded.picture
+    document = session.document
+    for spec in document.columns:
+        kept = spec.role is not Role.QUASI_IDENTIFIER or spec.name in ("age", "sex", "region")
+        if not kept:
+            document = document.with_column(replace(spec, role=Role.INSENSITIVE))
+    session.edit("Fewer", document)
+    wait_for_jobs(qtbot, session)
+    searches = []
+    session.runner.job_started.connect(
+        lambda job: searches.append(job.key) if job.key == views_picture.LATTICE_JOB else None
+    )
+    for name in ("Public", "Partner", "Public", "Partner"):
+        picture.choose(name)
+        wait_for_jobs(qtbot, session)
+    assert len(searches) == 1
+    assert picture.lattice.isVisible()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtGui import QAccessible, QTextDocument
 from PySide6.QtWidgets import QLabel
 
-from sfumato.ui.look.wording import typeset
+from sfumato.engine.core.wording import Sentence
+from sfumato.ui.look.wording import apart, typeset
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from tests.ui.hands import on_screen
+from sfumato.ui.widgets.layout import label
+from tests.ui.hands import explain_first, on_screen
 from tests.ui.payroll import open_payroll, protected
 
 
@@ -27,6 +30,7 @@ def test_signs_stay_with_their_numbers(told, written):
 def test_the_guarantee_breaks_no_line_between_a_number_and_its_sign(qtbot, session):
     card = on_screen(qtbot, GuaranteeCard(session))
     open_payroll(session, protected())
+    explain_first(qtbot, card)
 
     def promised():
         return [
@@ -36,3 +40,18 @@ def test_the_guarantee_breaks_no_line_between_a_number_and_its_sign(qtbot, sessi
     qtbot.waitUntil(lambda: bool(promised()), timeout=20_000)
     assert any("±\u202f" in text for text in promised())
     assert not any("± " in text for text in promised())
+
+
+def test_a_column_s_name_has_another_weight_and_is_no_markup(qtbot):
+    text = Sentence("{column} & {name} tell it.", column="<b>", name="<i>")
+    shown = label(apart(text, {"<b>"}), wrap=True)
+    qtbot.addWidget(shown)
+    assert shown.text() == "<b> & <i> tell it."
+    assert QAccessible.queryAccessibleInterface(shown).text(QAccessible.Text.Name) == shown.text()
+    document = QTextDocument()
+    document.setHtml(QLabel.text(shown))
+    fragment = document.begin().begin()
+    assert fragment.fragment().text() == "<b>"
+    assert fragment.fragment().charFormat().fontWeight() == 600
+    shown.setText("Nothing else")
+    assert QLabel.text(shown) == "Nothing else"

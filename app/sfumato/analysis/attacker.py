@@ -43,7 +43,8 @@ from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.groups import check_knowledge, public_columns
-from sfumato.project.release.views import Coarsened, coarsening_of, finest_of
+from sfumato.project.release.long_views import LongView
+from sfumato.project.release.views import coarsening_of, finest_of
 
 _OWN: Final = "\0"
 """Begins the names of what groups records beside the columns as an attacker sees them."""
@@ -81,7 +82,7 @@ class Attacked:
     records: Integers = field(repr=False)
     grouped: GroupedValues
     alike: _Alike = field(repr=False)
-    seen: Coarsened | None = None
+    seen: LongView | None = None
 
     @property
     def looked_up(self) -> str:
@@ -100,7 +101,7 @@ class Attacked:
             " {suppressed:record shows|records show} * instead.",
             recipient=self.seen.coarsening.own.recipient,
             levels=listed(levels),
-            suppressed=self.seen.view.suppressed_rows,
+            suppressed=self.seen.view.rows_with_cells,
         )
 
     def groups_of(self, part: RowsPart) -> Integers:
@@ -124,7 +125,7 @@ class _Alike:
         attribute: Attribute,
         names: Sequence[str],
         protecting: Sequence[str],
-        seen: Coarsened | None,
+        seen: LongView | None,
     ) -> None:
         self._rows, self._attribute, self._seen = rows, attribute, seen
         changed = frozenset[str]() if seen is None else seen.changed
@@ -164,7 +165,7 @@ class _Alike:
 
     def places(self, part: RowsPart) -> npt.NDArray[np.int64]:
         """Return which of the rows that are alike each of some rows is, shape (k,)."""
-        return self._found.places(None if part.places is None else self._frame(part))
+        return self._found.places(self._frame(part))
 
     def of(self, attributes: Sequence[PublicAttribute], protecting: bool) -> list[PublicAttribute]:
         """Return the columns that the attacker sees, or those that the mechanism groups by."""
@@ -348,7 +349,7 @@ def joined_draws(
 def released_values(
     rows: AllRows, plans: Sequence[EntryPlan], known: Attacked, context: Context
 ) -> list[scipy.sparse.csr_array]:
-    """Return how often each value is released in each group by some plans, shape (G, m) each.
+    """Return how often each value, or symbol, is released in each group by some plans, (G, m) each.
 
     Exactly what releases show, also where they are fitted to adopted ones.
 
@@ -370,23 +371,25 @@ def released_values(
     SfumatoError
         As making the releases would.
     """
-    name, domain = known.attribute.name, _listed(known.attribute)
+    chosen, name, size = (known.attribute,), known.attribute.name, _listed(known.attribute).size
     rows.draw(plans, Part(context, 0.0, 0.4))
-    size = domain.size
-    counts = [scipy.sparse.csr_array((known.groups.count, size), dtype=np.int64) for _ in plans]
-    reading, steps = Part(context, 0.4, 1.0), max(len(plans), 1)
+    mechanisms = [mechanism_called(plan.mechanism) for plan in plans]
+    symbols = [
+        each.shown_domain(chosen, plan.settings)
+        for each, plan in zip(mechanisms, plans, strict=True)
+    ]
+    sizes = [size if each is None else each.size for each in symbols]
+    groups_known = known.groups.count
+    counts = [scipy.sparse.csr_array((groups_known, each), dtype=np.int64) for each in sizes]
     read = known.alike.read | rows.read_for(plans)
-    for part in rows.parts(read, "Counting released values", reading):
+    for part in rows.parts(read, "Counting released values", Part(context, 0.4, 1.0)):
         with part.naming_rows():
             groups = MicroGroups(known.groups_of(part), known.groups.sizes)
             for place, plan in enumerate(plans):
-                making: Context = Silent()
-                if part.places is None:
-                    making = Part(reading, place / steps, (place + 1) / steps)
-                released = part.maker.perturbed(plan, making)[name]
+                released = part.maker.perturbed(plan, Silent())
                 part.maker.forget()
-                found = value_counts(groups, domain.encode(released, name), size)
-                counts[place] = counts[place] + found
+                codes = mechanisms[place].shown_codes(chosen, released, plan.settings)
+                counts[place] = counts[place] + value_counts(groups, codes, sizes[place])
         if rows.most_alike is not None and sum(each.nnz for each in counts) > MOST_CELLS:
             raise TableError(
                 "What is released of {attribute} has more than {most:,} different"

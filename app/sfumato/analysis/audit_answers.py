@@ -1,31 +1,32 @@
-"""The audit's questions, each answered by a sentence or two with its figures and a verdict.
+"""The first questions of all, each answered by a sentence or two with its figures and a verdict.
 
 Whoever asks for more gets it from the functions that these answers are made of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from sfumato.analysis.all_rows import AllRows
+from sfumato.analysis.answers import Answer, Severity
+from sfumato.analysis.audit_inputs import AuditInputs
 from sfumato.analysis.coalitions import weigh_coalition
-from sfumato.analysis.findings import Examined, Severity
-from sfumato.analysis.holdings import Basis, Holding, holdings_of
-from sfumato.analysis.readiness_checks import unique_records
-from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.analysis.findings import Examined, Finding, told_by_open_columns
+from sfumato.analysis.holdings import Holding, ReleaseBasis, holdings_of
+from sfumato.analysis.questions import all_questions
+from sfumato.analysis.readiness_checks import linked_rows, unique_records
 from sfumato.analysis.small_groups import (
     RiskAnswer,
-    Subject,
+    RiskSubject,
     estimated_sentence,
     gain_of,
     person_sentence,
     risk_of_each,
 )
-from sfumato.analysis.view_checks import shown_to
+from sfumato.analysis.view_checks import broken_views, shown_to
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
@@ -33,109 +34,96 @@ from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import is_formed
 from sfumato.engine.table.table import Attribute
+from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.groups import usual_knowledge
+from sfumato.project.release.views import coarsening_of, quasi_identifiers
 
 TIED: Final = 1e-12
 """Levels whose trust differs by less are the same."""
 
 
-class Question(StrEnum):
-    """What is asked."""
-
-    TOGETHER = "together"
-    FOUND = "found"
-    GROUPS = "groups"
-    LEAK = "leak"
-
-
 @dataclass(frozen=True)
-class Answer:
-    """The answer to one question.
+class Unanswered:
+    """Why the questions can't be answered for a recipient, who is left out of the answers.
 
     Parameters
     ----------
-    question
-        What was asked.
-    verdict
-        How grave it is; None where there is nothing to ask about yet.
-    sentences
-        The answer, without any value of the table.
+    recipient
+        Who it is.
+    column
+        Which of the policy's columns it is about.
+    sentence
+        What is missing or wrong.
     """
 
-    question: Question
-    verdict: Severity | None
-    sentences: tuple[str, ...]
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        verdict = None if self.verdict is None else self.verdict.name.lower()
-        return {
-            "question": self.question.value,
-            "verdict": verdict,
-            "answer": [str(sentence) for sentence in self.sentences],
-        }
+    recipient: str
+    column: str
+    sentence: str
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the questions are asked of.
+def answers(inputs: AuditInputs, context: Context) -> dict[str, Answer]:
+    """Return the answers in short, by their questions' names, for all that they can be given for.
+
+    `unanswered` tells who is left out. Where a question can't be answered for anybody, its answer
+    has no verdict and says why.
+    """
+    asked = [question for question in all_questions() if question.in_short]
+    found = {}
+    for place, question in enumerate(asked):
+        part = Part(context, place / len(asked), (place + 1) / len(asked))
+        try:
+            [found[question.name]] = question.answers(inputs, part)
+        except SfumatoError as error:
+            found[question.name] = Answer((error.sentence,))
+    return found
+
+
+def unanswered(document: Document, attributes: Mapping[str, Attribute]) -> tuple[Unanswered, ...]:
+    """Return for whom the questions can't be answered, and why; a reason for each recipient.
 
     Parameters
     ----------
     document
         What is decided.
-    columns
-        What is known of the rows that leave.
     attributes
-        The policy's attributes, by name.
-    releases
-        What the ledger tells of.
-    subjects
-        For the attributes with a list of values, what an attacker who knows the usual columns asks.
+        The policy's attributes, by name, as far as they are known.
     """
-
-    document: Document
-    columns: ShownColumns
-    attributes: Mapping[str, Attribute]
-    releases: Sequence[ReleaseRecord]
-    subjects: Sequence[Subject]
-
-
-def answers(asked: Asked, context: Context) -> tuple[Answer, ...]:
-    """Return the answer to each question.
-
-    Raises
-    ------
-    SfumatoError
-        If the policy and the table don't fit together.
-    """
-    return (
-        answer_together(asked, Part(context, 0.0, 0.3)),
-        answer_found(asked, Part(context, 0.3, 0.6)),
-        answer_groups(asked, Part(context, 0.6, 1.0)),
-        answer_leak(asked),
-    )
+    found = []
+    for recipient in document.recipients:
+        names = tuple(document.policy[0].attributes) if document.policy else ()
+        try:
+            for entry in document.policy:
+                names = entry.attributes
+                if set(names) <= set(attributes):
+                    plan_entry(document, entry, attributes, recipient)
+            names = quasi_identifiers(document)
+            coarsening_of(document, recipient)
+        except SfumatoError as error:
+            column = error.details.get("column")
+            known = str(column) if column in names else names[0]
+            found.append(Unanswered(recipient.name, known, error.sentence))
+    return tuple(found)
 
 
 # ----- what do they learn together?
 
 
-def answer_together(asked: Asked, context: Context) -> Answer:
+def answer_together(inputs: AuditInputs, context: Context) -> Answer:
     """Return what all who hold releases, or will, learn of the attribute that is told best."""
-    document, told = asked.document, []
+    document, told = inputs.document, []
     for place, entry in enumerate(document.policy):
-        if not set(entry.attributes) <= set(asked.attributes):
+        if not set(entry.attributes) <= set(inputs.attributes):
             continue
-        chosen = {name: asked.attributes[name] for name in entry.attributes}
-        held = holdings_of(document, entry, chosen, asked.releases, Basis.EITHER)
+        chosen = {name: inputs.attributes[name] for name in entry.attributes}
+        held = holdings_of(document, entry, chosen, inputs.releases, ReleaseBasis.EITHER)
         if held:
             part = Part(context, place / len(document.policy), (place + 1) / len(document.policy))
-            told.append(_learned(entry, chosen, held, part))
+            learned = _learned(entry, chosen, held, part)
+            told.append(replace(learned, best=held[0].recipient))
     if not told:
         said = Sentence("Nobody holds anything yet: give recipients levels of trust.")
-        return Answer(Question.TOGETHER, None, (said,))
+        return Answer((said,))
     told.sort(key=lambda each: each.rank)
     worst, alike = told[0], [each.key for each in told[1:] if each.on_ladder]
     others = (
@@ -146,8 +134,31 @@ def answer_together(asked: Asked, context: Context) -> Answer:
         if alike
         else ""
     )
-    answer = (*worst.sentences, *((others,) if others else ()))
-    return Answer(Question.TOGETHER, min(each.verdict for each in told), answer)
+    beside = _told_beside(inputs, dict.fromkeys(each.best for each in told), context)
+    answer = (*worst.sentences, *((others,) if others else ()), *(one.sentence for one in beside))
+    verdicts = [*(each.verdict for each in told), *(one.severity for one in beside)]
+    return Answer(answer, min(verdicts))
+
+
+def _told_beside(inputs: AuditInputs, names: Iterable[str], context: Context) -> list[Finding]:
+    """Return what the columns that leave unperturbed tell beside the most trusted releases.
+
+    The figures of a release alone would promise more than whoever holds it beside them is kept
+    from; they are those of the check and of the guarantee.
+    """
+    document, found = inputs.document, dict[str, Finding]()
+    columns = inputs.leaving(context)
+    known = {each.name: each for each in document.recipients}
+    for name in names:
+        with suppress(SfumatoError):  # `unanswered` says why
+            shown = shown_to(document, known[name], columns) if name in known else ()
+            if shown:
+                examined = Examined(
+                    document, known[name], shown, columns, inputs.attributes, context
+                )
+                for one in told_by_open_columns(examined):
+                    found.setdefault(str(one.facts[0]), one)
+    return [one for one in found.values() if one.severity is not Severity.GOOD]
 
 
 @dataclass(frozen=True)
@@ -162,6 +173,7 @@ class _Learned:
     verdict: Severity
     sentences: tuple[str, ...]
     on_ladder: bool = True
+    best: str = ""
 
 
 def _learned(
@@ -198,12 +210,6 @@ def _learned(
         told = tuple(filter(None, (together, in_table)))
         return _Learned(entry.key, (2, 0.0), Severity.GOOD, told, not formed)
     right, without = weighed.alone[0], weighed.without
-    figures = Sentence(
-        "The best guess at a record's value is right for {right:.0%}; always naming the most"
-        " frequent value, without any file, for {without:.0%}.",
-        right=right,
-        without=without,
-    )
     bound = (
         Sentence(
             "No file changes anyone's odds on a record's value more than {odds:.3g}-fold.",
@@ -217,71 +223,87 @@ def _learned(
         verdict = Severity.GRAVE
     elif right >= LIKELY > without:
         verdict = Severity.CAUTION
-    told = (together, joined(figures, bound))
+    told = (together, joined(weighed.guessed, bound))
     return _Learned(entry.key, (1, without - right), verdict, told)
 
 
 # ----- who can be found?
 
 
-def answer_found(asked: Asked, context: Context) -> Answer:
+def answer_found(inputs: AuditInputs, context: Context) -> Answer:
     """Return how many people are unique on what a recipient sees, for the one who sees most."""
-    document = asked.document
-    found, known = [], set()
+    document, columns = inputs.document, inputs.leaving(context)
+    found, known, seen = [], set(), False
     for place, recipient in enumerate(document.recipients):
         context.report(place / len(document.recipients), "Counting unique records")
-        shown = shown_to(document, recipient, asked.columns)
+        try:
+            shown = shown_to(document, recipient, columns)
+        except SfumatoError:  # `unanswered` says why
+            continue
+        seen = True
         if frozenset(shown) in known:
             continue
         known.add(frozenset(shown))
-        examined = Examined(document, recipient, shown, asked.columns, asked.attributes, context)
-        found += [(one, recipient.name) for one in unique_records(examined)]
+        examined = Examined(document, recipient, shown, columns, inputs.attributes, context)
+        told = (*broken_views(examined), *unique_records(examined), *linked_rows(examined))
+        found += [(one, recipient.name) for one in told]
     if not found:
         said = (
             Sentence("No column is released unperturbed, so nobody can be looked up.")
+            if seen
+            else Sentence("No recipient's columns are settled yet.")
             if document.recipients
             else Sentence("Nobody is to receive anything yet.")
         )
-        return Answer(Question.FOUND, Severity.GOOD if document.recipients else None, (said,))
+        return Answer((said,), Severity.GOOD if seen else None)
     worst, name = min(found, key=lambda one: one[0].severity)
     whom = Sentence("As {recipient} sees the columns:", recipient=name) if len(known) > 1 else ""
-    return Answer(Question.FOUND, worst.severity, (joined(whom, worst.sentence),))
+    return Answer((joined(whom, worst.sentence),), worst.severity)
 
 
 # ----- what about small groups?
 
 
-def answer_groups(asked: Asked, context: Context) -> Answer:
+def answer_groups(inputs: AuditInputs, context: Context) -> Answer:
     """Return how well shares of small groups can be estimated, where that is best."""
     found: list[RiskAnswer] = []
-    for place, subject in enumerate(asked.subjects):
-        part = Part(context, place / len(asked.subjects), (place + 1) / len(asked.subjects))
+    subjects = subjects_of(inputs.rows, inputs.attributes)
+    for place, subject in enumerate(subjects):
+        part = Part(context, place / len(subjects), (place + 1) / len(subjects))
         found += risk_of_each(subject, part)
     found = [one for one in found if one.shown.trust < 1.0 - TIED]
     if not found:
         said = Sentence("No attribute with a list of values is to be released yet.")
-        return Answer(Question.GROUPS, None, (said,))
+        return Answer((said,))
     worst = max(found, key=lambda one: one.risk.total.record_share)
+    total = worst.risk.total
+    if total.all_groups == total.all_records:
+        said = Sentence(
+            "No two people are alike in what is known, so there are no groups: the person searched"
+            " for is found or not; see the question above."
+        )
+        return Answer((said, person_sentence(worst)))
     sentences, verdict = (estimated_sentence(worst), person_sentence(worst)), Severity.GOOD
-    if worst.risk.total.groups:
+    if total.groups:
         gain = gain_of(worst)
         gained = gain is not None and gain.group_guess > gain.table_guess
         verdict = Severity.CAUTION if gained else Severity.GOOD
-    return Answer(Question.GROUPS, verdict, sentences)
+    return Answer(sentences, verdict)
 
 
 # ----- whose file is this?
 
 
-def answer_leak(asked: Asked) -> Answer:
+def answer_leak(inputs: AuditInputs, context: Context) -> Answer:
     """Return whether a file that turns up names one recipient."""
-    document = asked.document
-    counted = [record for record in asked.releases if record.counts]
+    context.report(1.0, "Comparing the recipients' levels")
+    document = inputs.document
+    counted = [record for record in inputs.releases if record.counts]
     if not counted:
         said = Sentence(
             "Nothing has been released yet. Once it has, a file that turns up can be traced."
         )
-        return Answer(Question.LEAK, None, (said,))
+        return Answer((said,))
     names = sorted({record.recipient for record in counted})
     said = Sentence(
         "{count:,} {count:release was|releases were} made, to {names}. Bring a file, or a part of"
@@ -289,30 +311,23 @@ def answer_leak(asked: Asked) -> Answer:
         count=len(counted),
         names=listed(names),
     )
-    alike = _alike(document, asked, names)
+    alike = _alike(document, inputs, names)
     if alike:
-        return Answer(
-            Question.LEAK,
-            Severity.CAUTION,
-            (
-                said,
-                Sentence(
-                    "{names} hold the same values of every attribute, so a file of theirs names"
-                    " them all.",
-                    names=listed(alike),
-                ),
-            ),
+        same = Sentence(
+            "{names} hold the same values of every attribute, so a file of theirs names them all.",
+            names=listed(alike),
         )
-    return Answer(Question.LEAK, Severity.GOOD, (said,))
+        return Answer((said, same), Severity.CAUTION)
+    return Answer((said,))  # a file that can be traced protects nobody
 
 
-def _alike(document: Document, asked: Asked, names: Sequence[str]) -> list[str]:
+def _alike(document: Document, inputs: AuditInputs, names: Sequence[str]) -> list[str]:
     """Return the first recipients whose levels are the same throughout; nobody where all differ."""
     held: dict[str, list[float]] = {name: [] for name in names}
     for entry in document.policy:
         with suppress(SfumatoError, KeyError):
-            chosen = {name: asked.attributes[name] for name in entry.attributes}
-            for one in holdings_of(document, entry, chosen, asked.releases, Basis.RELEASED):
+            chosen = {name: inputs.attributes[name] for name in entry.attributes}
+            for one in holdings_of(document, entry, chosen, inputs.releases, ReleaseBasis.RELEASED):
                 if one.recipient in held:
                     held[one.recipient].append(one.level)
     by_levels: dict[tuple[float, ...], list[str]] = {}
@@ -321,13 +336,21 @@ def _alike(document: Document, asked: Asked, names: Sequence[str]) -> list[str]:
     return next((same for levels, same in by_levels.items() if levels and len(same) > 1), [])
 
 
-def subjects_of(rows: AllRows, attributes: Mapping[str, Attribute]) -> tuple[Subject, ...]:
+def subjects_of(rows: AllRows, attributes: Mapping[str, Attribute]) -> tuple[RiskSubject, ...]:
     """Return the attributes with a list of values that are protected by themselves."""
     knows = usual_knowledge(rows.document)
     return tuple(
-        Subject(rows, entry, knows)
+        RiskSubject(rows, entry, knows)
         for entry in rows.document.policy
         if len(entry.attributes) == 1
         and entry.attributes[0] in attributes
         and attributes[entry.attributes[0]].domain is not None
     )
+
+
+ANSWERS: Final[Mapping[str, Callable[[AuditInputs, Context], Answer]]] = {
+    "together": answer_together,
+    "found": answer_found,
+    "groups": answer_groups,
+    "leak": answer_leak,
+}

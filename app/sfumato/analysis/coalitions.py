@@ -7,33 +7,33 @@ made again from the key, and are for nobody but the custodian.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.analysis.all_rows import AllRows
-from sfumato.analysis.holdings import Basis, Holding, imagined, members_of
-from sfumato.engine.core.columns import Codes
+from sfumato.analysis.answers import Answer, AnswerFigure
+from sfumato.analysis.holdings import Holding, ReleaseBasis, imagined, members_of
+from sfumato.engine.core.columns import Codes, Value
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.wording import Sentence, as_sentence, formatted
+from sfumato.engine.core.wording import Sentence, formatted, joined, listed, small_number
+from sfumato.engine.disclosure.best_guess import restored_alone, restored_without
 from sfumato.engine.disclosure.coalition_risk import (
     AddedRecipient,
     CoalitionRisk,
     GrowthPoint,
     added_recipient,
     coalition_risk,
-    restored_alone,
-    restored_without,
     risk_growth,
 )
 from sfumato.engine.disclosure.realized_risk import RealizedRisk, RealizedRisks
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.combinations import combined, combined_column, combined_series
+from sfumato.engine.table.combinations import combined, combined_column
 from sfumato.engine.table.table import Attribute, Attributes
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document, PolicyEntry
@@ -41,6 +41,8 @@ from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release_compatibility import rows_of
 
+ROUNDING = 1e-12
+"""Beliefs that differ by no more differ by rounding."""
 ROWS_CHANGE_PLACES = (
     "Rows change places within their groups: of a single record's own value, its row tells less"
     " than these figures say."
@@ -70,6 +72,8 @@ class CoalitionAnswer:
         Whether rows depend on one another, see `ROWS_CHANGE_PLACES`.
     of_units
         Whether the attribute is drawn once for a unit: then units are counted in place of records.
+    values
+        The attribute's values, m of them.
     """
 
     entry: str
@@ -80,11 +84,58 @@ class CoalitionAnswer:
     without: float
     rows_change_places: bool = False
     of_units: bool = False
+    values: tuple[Value, ...] = field(default=(), repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The members' names, the most trusted first."""
         return tuple(holding.recipient for holding in self.members)
+
+    @property
+    def agreement(self) -> tuple[Sentence, ...]:
+        """That all know what the most trusted one knows, how surely, and what would be else."""
+        risk, names = self.risk, self.names
+        if len(names) == 1:
+            alone = Sentence(
+                "{best} alone gives a record's true value a probability of {share:.1%} on average;"
+                " the frequencies alone give it {without:.1%}.",
+                best=names[0],
+                share=risk.alone.average,
+                without=risk.without,
+            )
+            return (alone,)
+        told = [
+            Sentence(
+                "{names} give a record's true value, as released, a probability of {together} on"
+                " average; {best} alone, {alone}. Over all outcomes and values, the largest"
+                " difference between the two is {difference}.",
+                names=listed(names),
+                best=names[0],
+                together=_share(risk.on_ladder),
+                alone=_share(risk.alone),
+                difference=_difference(risk.largest_difference),
+            ),
+            Sentence(
+                "With noise of its own in each release it would be {average}; {apart:.1%} of the"
+                " records would be restored with at least {certain:.0%} certainty (on the ladder"
+                " {ladder:.1%}).",
+                average=_share(risk.independent),
+                apart=risk.independent.certain,
+                certain=CERTAIN,
+                ladder=risk.on_ladder.certain,
+            ),
+        ]
+        return (*told, *([Sentence(ROWS_CHANGE_PLACES)] if self.rows_change_places else ()))
+
+    @property
+    def guessed(self) -> Sentence:
+        """How often everybody's best guess is right, and how often without any release."""
+        return Sentence(
+            "The best guess is right for {alone:.1%} of the records; without any release, for"
+            " {without:.1%}.",
+            alone=self.alone[0],
+            without=self.without,
+        )
 
     @property
     def guessed_apart(self) -> float:
@@ -140,6 +191,7 @@ def weigh_coalition(
         restored_without(shares).guessed,
         any(mechanism_called(held.plan.mechanism).needs_groups for held in members),
         all(held.plan.by_unit for held in members),
+        () if counted.domain is None else counted.domain.values,
     )
 
 
@@ -201,7 +253,7 @@ def report_coalition(
     what_if: float | None,
     context: Context,
     releases: Sequence[ReleaseRecord],
-    basis: Basis,
+    basis: ReleaseBasis,
 ) -> tuple[CoalitionReport, ...]:
     """Weigh a coalition for every policy entry whose mechanism has a perturbation matrix.
 
@@ -256,44 +308,18 @@ def report_coalition(
     return tuple(reports)
 
 
-def sentences(report: CoalitionReport) -> tuple[str, ...]:
-    """Return what was found, in plain sentences without any value of the table."""
-    names, risk = report.answer.names, report.answer.risk
-    told: list[str] = [
-        Sentence(
-            "  On the ladder, together: {together} expected on average; {name} alone: {alone}."
-            " Largest difference of the two: {difference:.1g}.",
-            together=_share(risk.on_ladder),
-            name=names[0],
-            alone=_share(risk.alone),
-            difference=risk.largest_difference,
-        ),
-        Sentence(
-            "  If each release had noise of its own: {average} on average; {apart:.1%} of the"
-            " records with at least {certain:.0%} certainty (on the ladder {ladder:.1%}).",
-            average=_share(risk.independent),
-            apart=risk.independent.certain,
-            certain=CERTAIN,
-            ladder=risk.on_ladder.certain,
-        ),
-        Sentence(
-            "  The best guess is right for {alone:.1%} of the records; without any release, for"
-            " {without:.1%}.",
-            alone=report.answer.alone[0],
-            without=report.answer.without,
-        ),
-    ]
-    if report.answer.of_units:
+def answer_of(report: CoalitionReport) -> Answer:
+    """Return what was found, in plain sentences without any value of the table, and in figures."""
+    weighed, added = report.answer, report.added
+    told: list[str] = [*weighed.agreement, weighed.guessed]
+    if weighed.of_units:
         told.append(
-            Sentence("  It is drawn once for a unit: records stand for units, each counted once.")
+            Sentence("It is drawn once for a unit: records stand for units, each counted once.")
         )
-    if report.answer.rows_change_places:
-        told.append(Sentence("  {what}", what=as_sentence(ROWS_CHANGE_PLACES)))
-    added = report.added
     if added is not None and added.before is not None:
         told.append(
             Sentence(
-                "  One more recipient at trust {trust:.3g}: on the ladder {before} becomes {after};"
+                "One more recipient at trust {trust:.3g}: on the ladder {before} becomes {after};"
                 " with noise of its own, {apart}.",
                 trust=added.trust,
                 before=_share(added.before),
@@ -301,11 +327,18 @@ def sentences(report: CoalitionReport) -> tuple[str, ...]:
                 apart=_share(added.independent_after),
             )
         )
-    return (f"{report.answer.entry}: {', '.join(names)}", *told)
+    what = Sentence("What members restore, alone and together.")
+    return Answer(
+        told,
+        about=f"{weighed.entry}: {', '.join(weighed.names)}",
+        entry=weighed.entry,
+        figures=(AnswerFigure("coalitions.build_collusion_bars", (weighed,), what),),
+        facts=_plain(report),
+    )
 
 
-def plain(report: CoalitionReport) -> dict[str, Any]:
-    """Return the figures as plain JSON values; values are told by their place in the domain."""
+def _plain(report: CoalitionReport) -> dict[str, Any]:
+    """Return the figures as plain JSON values."""
     answer, risk = report.answer, report.answer.risk
     found: dict[str, Any] = {
         "attributes": answer.entry,
@@ -322,7 +355,7 @@ def plain(report: CoalitionReport) -> dict[str, Any]:
         },
         "by value": [
             {
-                "value": at + 1,
+                "value": answer.values[at],
                 "records": int(answer.counts[at]),
                 "on ladder": float(risk.on_ladder.by_value[at]),
                 "independent": float(risk.independent.by_value[at]),
@@ -389,12 +422,22 @@ class RealizedReport:
         What they restore; None where that can't be told.
     reason
         Why it can't be told, in a sentence; else empty.
+    values
+        The attribute's values.
     """
 
     members: tuple[str, ...]
     released: bool
     risk: RealizedRisk | None
     reason: str = ""
+    values: tuple[Value, ...] = field(default=(), repr=False)
+
+    @property
+    def where(self) -> str:
+        """Which values were looked at."""
+        if self.released:
+            return Sentence("In the files as released")
+        return Sentence("With the noise as it will fall")
 
 
 def weigh_held(rows: AllRows, held: Sequence[Holding], context: Context) -> RealizedReport:
@@ -432,54 +475,80 @@ def weigh_held(rows: AllRows, held: Sequence[Holding], context: Context) -> Real
         matrices.append(matrix)
     found = RealizedRisks(matrices, combined(attributes).frequencies, rows.rows)
     text = Sentence("Making {key} again", key=plans[0].key)
-    reading, whole = Part(context, 0.2, 0.9), Part(context, 0.2, 0.7)
-    for part in rows.parts(rows.read_for(plans), text, reading):
-        at_once = part.places is None
+    for part in rows.parts(rows.read_for(plans), text, Part(context, 0.2, 0.9)):
         with part.naming_rows():
             true = combined_column(part.maker.request(plans[0]).columns).values
-            columns = _columns(part.maker, plans, attributes, whole if at_once else Silent())
+            columns = _columns(part.maker, plans, attributes, Silent())
             covered = [covered_by(part.maker, one) for one in ordered]
-            weighing = Part(context, 0.7, 0.9) if at_once else Silent()
-            found.add(cast(Codes, true), columns, covered, weighing)
-    return RealizedReport(members, released, found.found(Part(context, 0.9, 1.0)))
+            found.add(cast(Codes, true), columns, covered, Silent())
+    domain = combined(attributes).domain
+    values = () if domain is None else domain.values
+    return RealizedReport(members, released, found.found(Part(context, 0.9, 1.0)), values=values)
 
 
-def realized_sentences(report: RealizedReport) -> tuple[str, ...]:
-    """Return what was found, in plain sentences without any value of the table."""
-    where = "In the files as released" if report.released else "With the noise as it will fall"
+def realized_sentences(
+    report: RealizedReport, expected: RecordRisk | None = None
+) -> tuple[str, ...]:
+    """Return what was found, in plain sentences without any value of the table.
+
+    Parameters
+    ----------
+    report
+        What was found.
+    expected
+        What was to be expected on average over the noise; None where that is told elsewhere.
+    """
     if report.risk is None:
-        return (f"  {where}: {report.reason}",)
-    found, risk = report.risk, report.risk.risk
-    told = [
+        return (report.reason,)
+    found, risk, names = report.risk, report.risk.risk, report.members
+    average = Sentence(
+        "{best} alone gives a record's true value a probability of {share:.1%} on average."
+        if len(names) == 1
+        else "{names} give a record's true value a probability of {share:.1%} on average.",
+        best=names[0],
+        names=listed(names),
+        share=risk.average,
+    )
+    wanted: str = ""
+    if expected is not None:
+        wanted = Sentence("{expected:.1%} was to be expected.", expected=expected.average)
+    told = joined(
+        average,
+        wanted,
         Sentence(
-            "  {where}: {average:.1f} % on average; at least {likely:.0f} % for "
-            "{of_likely:.1f} % of the records, at least {certain:.0f} % for "
-            "{of_certain:.1f} %; the best guess is right for {guessed:.1f} %.",
-            where=where,
-            average=100 * risk.average,
-            likely=100 * LIKELY,
-            of_likely=100 * risk.likely,
-            certain=100 * CERTAIN,
-            of_certain=100 * risk.certain,
-            guessed=100 * risk.guessed,
-        )
-    ]
-    if len(report.members) > 1:
-        told.append(
-            Sentence(
-                "  Over {compared:,} of {records:,} {records:record|records}, the coalition's"
-                " beliefs differ from {members}'s alone by at most {largest_difference:.1g}.",
-                compared=found.compared,
-                records=found.records,
-                members=report.members[0],
-                largest_difference=found.largest_difference,
-            )
-        )
-    return tuple(told)
+            "For {likely:.1%} of the records it is at least {half:.0%}, for {certain:.1%} at least"
+            " {high:.0%}. The best guess is right for {guessed:.1%} of them.",
+            likely=risk.likely,
+            half=LIKELY,
+            certain=risk.certain,
+            high=CERTAIN,
+            guessed=risk.guessed,
+        ),
+    )
+    if len(names) == 1:
+        return (told,)
+    agreement = Sentence(
+        "With all that they hold, {compared:,} of {records:,} {records:record|records}"
+        " {compared:was|were} weighed again: the largest difference from what {best} believes"
+        " alone is {difference}.",
+        compared=found.compared,
+        records=found.records,
+        best=names[0],
+        difference=_difference(found.largest_difference),
+    )
+    return told, agreement
+
+
+def _difference(difference: float) -> Sentence:
+    """Return the largest difference of beliefs, and whether it is one of rounding alone."""
+    told = small_number(difference)
+    if not 0.0 < difference <= ROUNDING:
+        return told
+    return Sentence("{difference} (rounding): they are the same", difference=told)
 
 
 def realized_plain(report: RealizedReport) -> dict[str, Any]:
-    """Return the figures as plain JSON values; values are told by their place in the domain."""
+    """Return the figures as plain JSON values."""
     if report.risk is None:
         return {"released": report.released, "reason": report.reason}
     found, risk = report.risk, report.risk.risk
@@ -496,7 +565,8 @@ def realized_plain(report: RealizedReport) -> dict[str, Any]:
         "records": found.records,
         "histogram": risk.histogram.tolist(),
         "worst values": [
-            {"value": at + 1, "average": float(risk.by_value[at])} for at in found.worst(WORST_TOLD)
+            {"value": report.values[at], "average": float(risk.by_value[at])}
+            for at in found.worst(WORST_TOLD)
         ],
     }
 
@@ -510,7 +580,8 @@ def _columns(
         part = Part(context, place / len(plans), (place + 1) / len(plans))
         part.report(0.0, Sentence("Making {key} again", key=plan.key))
         if plan.level not in made:
-            made[plan.level] = combined_series(attributes, regenerator.perturbed(plan, part))
+            mechanism, columns = mechanism_called(plan.mechanism), regenerator.perturbed(plan, part)
+            made[plan.level] = mechanism.shown_codes(attributes, columns, plan.settings)
             regenerator.forget()  # the codes are enough, and smaller
     return [made[plan.level] for plan in plans]
 

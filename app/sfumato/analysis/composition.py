@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.analysis.answers import Answer, AnswerTable, CellKind, Severity
 from sfumato.engine.core.errors import DiversityError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.generalization.joint_criteria import SharedName, same_of_a_person
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import (
     Breach,
     HolderClasses,
-    ImaginaryTables,
-    Standing,
+    HolderStanding,
+    RemainingValues,
     breaches,
-    imaginary_tables,
-    probabilistic_table,
     standing_of,
     weakest_of,
 )
+from sfumato.engine.generalization.public_counts import (
+    informed_breaches,
+    informed_standing,
+    remaining,
+)
 from sfumato.engine.generalization.publication import equivalence_classes
 from sfumato.engine.generalization.search import allowed_records
+from sfumato.engine.generalization.shared_columns import MeetingClasses, TooManyMeetingError
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.publication.generalization_pipeline import (
@@ -33,14 +39,46 @@ from sfumato.project.publication.generalization_pipeline import (
     prepare,
     search_table,
 )
+from sfumato.project.publication.joint_search import meeting_at
 from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.publication.public_counts import known_to
 from sfumato.project.release.long_table import LongTable
 
 MOST_BREACHES: Final = 500
 """Combinations that are listed; the ones that leave fewest values come first among those found."""
 
-LARGEST_COUNT: Final = 20_000_000
-"""Beyond so many steps the ways to spread people over values are not counted."""
+UNLESS_KNOWN: Final = Sentence(
+    "This holds for whoever knows nothing of how many people are in the same classes of several"
+    " tables. Public counts of them, and columns that several tables share, tell something of it."
+)
+"""For whose knowledge the sets of values say what remains."""
+
+
+def presumed(known: Sequence[str], shared: Sequence[SharedName] = ()) -> Sentence:
+    """Return for whose knowledge it holds what remains.
+
+    Parameters
+    ----------
+    known
+        What public counts are called.
+    shared
+        The columns that are aligned.
+    """
+    if not known and shared:
+        return joined(
+            Sentence(
+                "This holds for whoever knows of how many people are in the same classes of several"
+                " tables only what the columns tell that they share with this one."
+            ),
+            same_of_a_person(tuple(shared)),
+        )
+    if not known:
+        return UNLESS_KNOWN
+    return Sentence(
+        "This holds for whoever knows the public counts {known}, and nothing else of how many"
+        " people are in the same classes of several tables.",
+        known=listed(known),
+    )
 
 
 @dataclass(frozen=True)
@@ -63,31 +101,42 @@ class Beside:
         Combinations that break l, at most `MOST_BREACHES`.
     problem
         Why ours takes no part, where it was meant to.
+    known
+        What the public counts are called that are heeded.
+    meeting
+        Which classes of the others' tables can meet ours; None where ours takes no part or may
+        leave records out.
+    shared, unaligned
+        The columns that are aligned, and why others of the same names are not.
+    beliefs
+        The largest belief in anybody's value that some way allows in which the tables go together,
+        and the largest where what they show is independent given the value; None where they are
+        not known.
     """
 
     holders: tuple[HolderClasses, ...]
     values: tuple[str, ...]
     node: Node | None
-    standing: Standing
+    standing: RemainingValues
     others_leave: int
     breaches: tuple[Breach, ...] = field(repr=False)
     problem: SfumatoError | None = None
+    known: tuple[str, ...] = ()
+    meeting: MeetingClasses | None = None
+    shared: tuple[SharedName, ...] = ()
+    unaligned: tuple[Sentence, ...] = ()
+    beliefs: tuple[float, float] | None = None
 
+    def within(
+        self, classes: Sequence[int]
+    ) -> tuple[tuple[HolderClasses, ...], tuple[int, ...]] | None:
+        """Return the classes that can meet a person's, and which of these are the person's own.
 
-@dataclass(frozen=True)
-class Belief:
-    """What somebody who holds all tables believes about a person in certain classes.
-
-    Parameters
-    ----------
-    prior
-        The share of each value in the first table, shape (m,).
-    probabilities
-        The belief by equation (5), shape (m,); None where nobody can be in these classes.
-    """
-
-    prior: npt.NDArray[np.float64] = field(repr=False)
-    probabilities: npt.NDArray[np.float64] | None = field(repr=False)
+        None where nobody can be in all of them, by the columns that tables share.
+        """
+        if self.meeting is None or not self.shared:
+            return self.holders, tuple(classes)
+        return self.meeting.around(classes, self.holders)
 
 
 def asked_of(document: Document) -> int | None:
@@ -138,23 +187,225 @@ def beside_others(
             problem = found_out.with_traceback(None)
     elif ours is not False:
         node = ours
+    found = _beside(document, prepared, node, l, our_name, Part(context, 0.7, 0.9))
+    context.report(0.9, "Comparing beliefs")
+    return replace(_with_beliefs(prepared, found), problem=problem)
+
+
+def _beside(
+    document: Document,
+    prepared: Prepared,
+    node: Node | None,
+    l: int,  # noqa: E741
+    our_name: str,
+    context: Context,
+) -> Beside:
+    """Find out which combinations break l, by what is known of how tables go together."""
+    if prepared.public:
+        return _beside_counts(prepared, node, l, our_name, context)
     holders = list(prepared.holders)
     if node is not None:
         holders.append(classes_at(document, prepared, node, our_name))
     size = len(prepared.coded.values)
-    context.report(0.7, "Comparing classes")
-    standing = standing_of(holders, l, size)
-    context.report(0.8, "Listing combinations")
-    found = breaches(holders, l, size, MOST_BREACHES)
+    context.report(0.0, "Comparing classes")
+    others_leave = weakest_of(prepared.holders, size)
+    if node is not None and prepared.shared:
+        meeting = meeting_at(prepared, node)
+        standing = _standing_where_met(meeting, l, our_name, others_leave)
+        context.report(0.5, "Listing combinations")
+        found = meeting.breaches(l, MOST_BREACHES)
+    else:
+        standing = standing_of(holders, l, size)
+        context.report(0.5, "Listing combinations")
+        found = breaches(holders, l, size, MOST_BREACHES)
+    values = prepared.coded.values
+    return Beside(tuple(holders), values, node, standing, others_leave, tuple(found))
+
+
+def _standing_where_met(
+    meeting: MeetingClasses,
+    l: int,  # noqa: E741
+    our_name: str,
+    others_leave: int,
+) -> RemainingValues:
+    """Return what tables leave whose classes meet ours only where shared columns agree."""
+    weakest = int(meeting.left().min())
+    standings = []
+    for number, holder in enumerate(meeting.holders):
+        without = int(meeting.without(number).left().min())
+        cause = weakest < l <= without
+        standings.append(
+            HolderStanding(holder.holder, holder.classes, holder.diversity, without, cause)
+        )
+    own, cause = meeting.ours, weakest < l <= others_leave
+    standings.append(HolderStanding(our_name, own.classes, own.diversity, others_leave, cause))
+    return RemainingValues(l, weakest, tuple(standings))
+
+
+def _with_beliefs(prepared: Prepared, found: Beside) -> Beside:
+    """Return the same with what is believed, and what columns tables share."""
+    shared = tuple(each.name for each in prepared.shared)
+    unaligned = tuple(each.sentence for each in prepared.unaligned)
+    found = replace(found, shared=shared, unaligned=unaligned)
+    if found.node is None or prepared.decided.suppression:
+        return found
+    meeting = meeting_at(prepared, found.node)
+    try:
+        beliefs = meeting.largest_belief(), meeting.largest_belief(independent=True)
+    except TooManyMeetingError:
+        return replace(found, meeting=meeting)
+    return replace(found, meeting=meeting, beliefs=beliefs)
+
+
+def _beside_counts(
+    prepared: Prepared,
+    node: Node | None,
+    l: int,  # noqa: E741
+    our_name: str,
+    context: Context,
+) -> Beside:
+    """Find out the same for who knows public counts as well."""
+    context.report(0.0, "Heeding public counts")
+    others, known_of_others = known_to(prepared, None)
+    others_leave = remaining(others, known_of_others).weakest
+    holders, known = known_to(prepared, node)
+    if node is not None:
+        holders[-1] = replace(holders[-1], holder=our_name)
+    standing, found = informed_standing(holders, l, known)
     return Beside(
         tuple(holders),
         prepared.coded.values,
         node,
         standing,
-        weakest_of(prepared.holders, size),
-        tuple(found),
-        problem,
+        others_leave,
+        tuple(informed_breaches(found, l, MOST_BREACHES)),
+        known=tuple(each.name for each in prepared.public),
     )
+
+
+def answer_of(found: Beside, document: Document) -> Answer:
+    """Return what several published tables leave together, as an answer.
+
+    Parameters
+    ----------
+    found
+        What was found.
+    document
+        What is decided, by which it was found.
+    """
+    columns: dict[str, CellKind] = {
+        Sentence("Table of"): CellKind.TEXT,
+        Sentence("Classes"): CellKind.COUNT,
+        Sentence("Own l"): CellKind.COUNT,
+        Sentence("Left without it"): CellKind.COUNT,
+        Sentence("Cause"): CellKind.TEXT,
+        Sentence("Public columns"): CellKind.TEXT,
+    }
+    rows = [
+        (
+            one.holder,
+            one.classes,
+            one.diversity,
+            one.without,
+            Sentence("the cause") if one.is_cause else None,
+            ", ".join(classes.quasi_identifiers) or None,
+        )
+        for one, classes in zip(found.standing.holders, found.holders, strict=True)
+    ]
+    return Answer(
+        (_verdict(found), *_explained(found), *_believed(found)),
+        Severity.GOOD if found.standing.holds else Severity.GRAVE,
+        tables=(AnswerTable(columns, rows),),
+        facts=plain(document, found),
+    )
+
+
+def _verdict(found: Beside) -> Sentence:
+    """Return whether every combination keeps l values."""
+    standing = found.standing
+    if standing.holds:
+        words = (
+            "Nobody's value is narrowed to fewer than {weakest:,} {weakest:value|values} by all"
+            " tables together, as long as nobody knows how many people they share."
+        )
+        if found.shared and found.node is not None:
+            words = (
+                "Nobody's value is narrowed to fewer than {weakest:,} {weakest:value|values} by all"
+                " tables together, as long as nobody knows more of how many people they share than"
+                " their common columns tell."
+            )
+        if found.known:
+            words = (
+                "Nobody's value is narrowed to fewer than {weakest:,} {weakest:value|values} by"
+                " all tables and public counts together."
+            )
+    elif standing.weakest == 0:
+        words = "Some classes of these tables share no value at all."
+    elif standing.weakest == 1:
+        words = "All tables together can tell somebody's value exactly."
+    else:
+        words = (
+            "All tables together can narrow somebody's value to {weakest:,}"
+            " {weakest:value|values}, fewer than {l:,}."
+        )
+    return Sentence(words, weakest=standing.weakest, l=standing.l)
+
+
+def _explained(found: Beside) -> Iterator[Sentence]:
+    """Yield whose table is the cause, and what can't be kept any more."""
+    standing = found.standing
+    if found.problem is not None:
+        yield Sentence("Our own table takes no part: {problem}", problem=found.problem.sentence)
+    causes = [holder.holder for holder in standing.holders if holder.is_cause]
+    for cause in causes:
+        yield Sentence(
+            "Without the table of {holder}, {l:,} would remain.", holder=cause, l=standing.l
+        )
+    if not causes and not standing.holds:
+        yield Sentence("Removing any single table is not enough.")
+    if found.breaches:
+        yield Sentence(
+            "{more}{count:,} {count:combination|combinations} of classes"
+            " {count:leaves|leave} fewer than {l:,}.",
+            more=Sentence("At least ") if len(found.breaches) >= MOST_BREACHES else "",
+            count=len(found.breaches),
+            l=standing.l,
+        )
+    if standing.weakest == 0:
+        yield Sentence(
+            "Then nobody can be in these classes at once, or the tables are about others."
+        )
+    if found.others_leave < standing.l:
+        yield Sentence(
+            "Whatever is published beside them, {l:,} {l:value|values} can't be kept any more:"
+            " the others' tables alone leave only {leave:,}.",
+            l=standing.l,
+            leave=found.others_leave,
+        )
+    else:
+        yield Sentence(
+            "The others' tables alone leave at least {leave:,} of {size:,} {size:value|values}; no"
+            " table beside them can keep more.",
+            leave=found.others_leave,
+            size=len(found.values),
+        )
+
+
+def _believed(found: Beside) -> Iterator[Sentence]:
+    """Yield how likely somebody's value becomes, and for whose knowledge all this holds."""
+    if found.beliefs is not None:
+        worst, independent = found.beliefs
+        yield Sentence(
+            "With all tables, somebody's value becomes {independent:.1%} likely if these are"
+            " independent given the value, and up to {worst:.1%} likely to whoever knows how many"
+            " people are in the same classes.",
+            independent=independent,
+            worst=worst,
+        )
+    yield presumed(found.known, () if found.node is None else found.shared)
+    if found.shared and (found.node is None or found.known):
+        yield same_of_a_person(found.shared)
+    yield from found.unaligned
 
 
 def plain(document: Document, found: Beside) -> dict[str, Any]:
@@ -166,6 +417,12 @@ def plain(document: Document, found: Beside) -> dict[str, Any]:
         "values": len(found.values),
         "asked": standing.l,
         "left": found.others_leave,
+        "public_counts": list(found.known),
+        "shared": [
+            {"holder": holder, "column": theirs, "ours": ours}
+            for holder, theirs, ours in found.shared
+        ],
+        "not_aligned": list(found.unaligned),
         "ours": {
             "levels": None
             if found.node is None
@@ -173,6 +430,8 @@ def plain(document: Document, found: Beside) -> dict[str, Any]:
             "left": standing.weakest,
             "combinations": len(found.breaches),
             "problem": "" if found.problem is None else str(found.problem),
+            "largest_belief": None if found.beliefs is None else found.beliefs[0],
+            "largest_belief_if_independent": None if found.beliefs is None else found.beliefs[1],
         },
         "others": [
             {
@@ -210,59 +469,3 @@ def classes_at(document: Document, prepared: Prepared, node: Node, name: str) ->
     )
     counts = np.asarray(classes.counts[shown].todense(), dtype=np.int64)
     return HolderClasses(name, decided.quasi_identifiers, labels, counts)
-
-
-def belief_in(holders: Sequence[HolderClasses], classes: Sequence[int]) -> Belief:
-    """Return what is believed about somebody in one class of each table, by equation (5).
-
-    Only what is inside and outside the chosen class of each table counts for it, so that no
-    table of all combinations is made.
-    """
-    table = probabilistic_table(
-        [_inside_or_not(h, number) for h, number in zip(holders, classes, strict=True)]
-    )
-    found = table.probabilities[(0,) * len(holders)]
-    return Belief(table.prior, None if np.isnan(found).any() else found)
-
-
-def known_correlation(
-    holders: Sequence[HolderClasses],
-    classes: Sequence[int],
-    share: float,
-    of: int,
-    context: Context,
-) -> ImaginaryTables:
-    """Return what is believed where it is known how many people the classes share.
-
-    Parameters
-    ----------
-    holders, classes
-        The tables, and the class of each.
-    share
-        Of the people in the class of table `of`, the share that is in all the others as well.
-    of
-        The position of that table.
-    context
-        Progress and cancelling.
-
-    Raises
-    ------
-    DiversityError
-        If the share does not fit the classes, or there are too many people to count their ways.
-    """
-    context.report(0.0, "Counting the ways")
-    counts = holders[of].counts[classes[of]]
-    if share * int(counts.sum()) * len(counts) ** 2 > LARGEST_COUNT:
-        raise DiversityError(
-            "The class of {holder} has too many people to count the ways they can be spread.",
-            "Choose a smaller class or a smaller share.",
-            holder=holders[of].holder,
-        )
-    return imaginary_tables(holders, classes, share, of)
-
-
-def _inside_or_not(holder: HolderClasses, number: int) -> HolderClasses:
-    inside = holder.counts[number]
-    rest = holder.counts.sum(axis=0) - inside
-    labels = (holder.labels[number], ("",) * len(holder.quasi_identifiers))
-    return HolderClasses(holder.holder, holder.quasi_identifiers, labels, np.stack([inside, rest]))

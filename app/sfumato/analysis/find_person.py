@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.analysis.all_rows import AllRows
+from sfumato.analysis.class_beliefs import belief_in
 from sfumato.analysis.coalitions import covered_by, obstacle_to
-from sfumato.analysis.composition import belief_in
-from sfumato.analysis.holdings import Basis, Holding, members_of
-from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief, PersonFound
+from sfumato.analysis.holdings import Holding, ReleaseBasis, members_of
+from sfumato.analysis.person_found import Knowledge, NumberBelief, PersonBelief, PersonFound
 from sfumato.analysis.person_rows import fitting_rows
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
@@ -27,8 +27,8 @@ from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.gaussian_attack import Prior, empirical_prior
 from sfumato.engine.disclosure.record_risk import (
-    Shown,
     ShownNumbers,
+    TellingRelease,
     belief_about_numbers,
     belief_about_person,
     weights_of_records,
@@ -39,7 +39,6 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import (
     combined,
     combined_domain,
-    combined_series,
     members,
     sizes_of,
 )
@@ -62,7 +61,7 @@ def find_person(
     rows: AllRows,
     knowledge: Knowledge,
     releases: Sequence[ReleaseRecord],
-    basis: Basis,
+    basis: ReleaseBasis,
     context: Context,
 ) -> PersonFound:
     """Return which rows remain, and what is believed of each sensitive value before and after.
@@ -132,7 +131,7 @@ def _by_unit(weights: Floats, of_unit: npt.NDArray[np.int64]) -> Floats:
 
 
 @dataclass
-class _Looked:
+class _EntryLook:
     """One policy entry: what its files show of the rows, and what was believed."""
 
     entry: PolicyEntry
@@ -141,7 +140,7 @@ class _Looked:
     reason: str
     common: Floats
     before: Floats
-    shown: list[Shown]
+    shown: list[TellingRelease]
     numbers: list[ShownNumbers]
     weights: Floats
 
@@ -154,14 +153,14 @@ class _Asker:
         regenerator: Regenerator,
         knowledge: Knowledge,
         releases: Sequence[ReleaseRecord],
-        basis: Basis,
+        basis: ReleaseBasis,
         rows: npt.NDArray[np.intp],
         weights: Floats,
     ) -> None:
         self._regenerator, self._knowledge = regenerator, knowledge
         self._releases, self._basis = releases, basis
         self._rows, self._weights = rows, weights
-        self._looked: list[_Looked] = []
+        self._looked: list[_EntryLook] = []
 
     def look(self, context: Context) -> None:
         """Make the released values of the rows again."""
@@ -190,14 +189,14 @@ class _Asker:
         attributes: tuple[Attribute, ...],
         held: tuple[Holding, ...],
         context: Context,
-    ) -> _Looked:
+    ) -> _EntryLook:
         context.report(0.0, Sentence("Making {key} again", key=entry.key))
         reason = obstacle_to(self._regenerator, held)
         whole = combined(attributes)
         values = whole.counts is not None
         common = whole.frequencies if values else np.empty(0)
         before = self._before(attributes, common, context) if values else common
-        looked = _Looked(
+        looked = _EntryLook(
             entry, attributes, held, reason, common, before, [], [], np.ones(len(self._rows))
         )
         if not reason:
@@ -220,7 +219,7 @@ class _Asker:
         return found
 
     def _see(
-        self, looked: _Looked, one: Holding, places: npt.NDArray[np.intp], context: Context
+        self, looked: _EntryLook, one: Holding, places: npt.NDArray[np.intp], context: Context
     ) -> None:
         mechanism, plan = mechanism_called(one.plan.mechanism), one.plan
         request = self._regenerator.request(plan, self._rows[places])
@@ -231,7 +230,8 @@ class _Asker:
             if matrix is None:
                 looked.reason = "its mechanism has no matrix."
                 return
-            looked.shown.append(Shown(places, combined_series(attributes, released), matrix))
+            shown = mechanism.shown_codes(attributes, released, plan.settings)
+            looked.shown.append(TellingRelease(places, shown, matrix))
             return
         noise = mechanism.noise_law(plan.level, attributes, plan.settings)
         if noise is None:
@@ -318,7 +318,7 @@ class _Asker:
         """Return how likely each row is the person's by everything, shape (k,)."""
         return self._without(None)
 
-    def _without(self, left_out: _Looked | None) -> Floats:
+    def _without(self, left_out: _EntryLook | None) -> Floats:
         weights = self._weights.copy()
         for looked in self._looked:
             if looked is not left_out:
@@ -326,9 +326,9 @@ class _Asker:
         total = float(weights.sum())
         return weights / total if total > 0.0 else self._weights
 
-    def beliefs(self, context: Context) -> tuple[Belief | NumberBelief, ...]:
+    def beliefs(self, context: Context) -> tuple[PersonBelief | NumberBelief, ...]:
         """Return what is believed of each attribute in the end."""
-        found: list[Belief | NumberBelief] = []
+        found: list[PersonBelief | NumberBelief] = []
         for place, looked in enumerate(self._looked):
             context.report(place / len(self._looked), "Weighing what is believed")
             holder = looked.held[0].recipient if looked.held else ""
@@ -343,24 +343,26 @@ class _Asker:
         return tuple(found)
 
 
-def _beliefs(looked: _Looked, holder: str, after: Floats) -> list[Belief]:
+def _beliefs(looked: _EntryLook, holder: str, after: Floats) -> list[PersonBelief]:
     """Return what is believed of an attribute; of combinations, and of each attribute in them."""
     attributes = looked.attributes
     odds = looked.held[0].odds if looked.held else None
     whole = looked.common, looked.before, after
     names = combined_domain(attributes).names
-    found = [Belief(looked.entry.key, holder, names, *whole, odds, looked.reason)]
+    found = [PersonBelief(looked.entry.key, holder, names, *whole, odds, looked.reason)]
     for place, attribute in enumerate(attributes if len(attributes) > 1 else ()):
         member = members(sizes_of(attributes), place)
         common, before, believed = (sums_by_member(shares, member) for shares in whole)
         names = () if attribute.domain is None else attribute.domain.names
         found.append(
-            Belief(attribute.name, holder, names, common, before, believed, odds, looked.reason)
+            PersonBelief(
+                attribute.name, holder, names, common, before, believed, odds, looked.reason
+            )
         )
     return found
 
 
-def _number_beliefs(looked: _Looked, holder: str, weights: Floats) -> list[NumberBelief]:
+def _number_beliefs(looked: _EntryLook, holder: str, weights: Floats) -> list[NumberBelief]:
     numbers = np.stack([each.numbers for each in looked.attributes if each.numbers is not None])
     prior = empirical_prior(numbers)
     after = prior.shares
@@ -378,7 +380,7 @@ def _number_beliefs(looked: _Looked, holder: str, weights: Floats) -> list[Numbe
     ]
 
 
-def _fewer(looked: _Looked, weights: Floats) -> tuple[list[ShownNumbers], Floats]:
+def _fewer(looked: _EntryLook, weights: Floats) -> tuple[list[ShownNumbers], Floats]:
     """Return what is shown of some of the records, and their weights, where there are very many."""
     if len(weights) <= _MOST_NUMBERS:
         return looked.numbers, weights

@@ -12,34 +12,31 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Any, Final
 
-from sfumato.analysis.holdings import Basis
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.holdings import ReleaseBasis
 from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.open_figures import BINS, NAMED, OpenFigure, divisible
 from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, repeated_units, worst_pooled
-from sfumato.analysis.shown_columns import Look, ShownColumns
+from sfumato.analysis.shown_columns import ColumnView, ShownColumns
 from sfumato.engine.core.columns import Binning, Coding, Kind, Role
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.table.relations import LinearRelation, Relation
 from sfumato.engine.table.repeated_units import RepeatedUnit, may_name_units
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attribute, encode_attribute
+from sfumato.formats.options import ReadOptions
 from sfumato.project.document.model import Document, Recipient, canonical_json
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
 
-
-class Severity(IntEnum):
-    """How much a finding matters; sorted, the worst first."""
-
-    GRAVE = 0
-    """A person can be found, or a promise is empty: mended, or released for a reason only."""
-    CAUTION = 1
-    """To be looked at."""
-    GOOD = 2
-    """Checked, and nothing was found."""
+TOTAL_EPSILON: Final = "ε in all"
+"""The check of what a record loses by released records and tables of counts together."""
+OPEN_COLUMNS: Final = "Open columns"
+"""The check of what the columns that leave unperturbed tell."""
 
 
 class About(StrEnum):
@@ -48,9 +45,11 @@ class About(StrEnum):
     COLUMNS = "columns"
     POLICY = "policy"
     RELEASE = "release"
+    READING = "reading"
+    """How the table is read."""
 
 
-class Deed(StrEnum):
+class RemedyKind(StrEnum):
     """What a remedy does."""
 
     DROP = "drop"
@@ -63,11 +62,20 @@ class Deed(StrEnum):
     UNIT = "protect by unit"
     RAISE = "raise level"
     TOGETHER = "together"
+    LEVEL = "state level"
+    MECHANISM = "other mechanism"
+    READ = "read otherwise"
+    """The table is read again, by other options; earlier decisions are kept."""
 
     @property
     def needs_rows(self) -> bool:
         """Whether the table is read for it."""
-        return self in (Deed.PROTECT, Deed.COARSEN, Deed.UNIT)
+        return self in (
+            RemedyKind.PROTECT,
+            RemedyKind.COARSEN,
+            RemedyKind.UNIT,
+            RemedyKind.MECHANISM,
+        )
 
 
 @dataclass(frozen=True)
@@ -92,9 +100,13 @@ class Remedy:
         In whose view the column is shown at which level, and whose views follow.
     parts
         What is done together.
+    reading
+        The options that the table is read by then.
+    entry, mechanism, levels
+        The policy entry that gets another mechanism, or other levels, by the recipients' names.
     """
 
-    deed: Deed
+    deed: RemedyKind
     words: str
     column: str = ""
     binning: Binning | None = None
@@ -107,6 +119,34 @@ class Remedy:
     level: int = 0
     followed: tuple[str, ...] = ()
     parts: tuple[Remedy, ...] = ()
+    reading: ReadOptions | None = None
+    entry: str = ""
+    mechanism: str = ""
+    levels: Mapping[str, Statement] = field(default_factory=dict, hash=False)
+
+
+def said_together(remedies: Sequence[Remedy]) -> str:
+    """Say what is done to several columns, as one deed."""
+    said: list[str] = []
+    if dropped := tuple(one.column for one in remedies if one.deed is RemedyKind.DROP):
+        said.append(Sentence("Drop {column}", column=listed(dropped)))
+    for one in remedies:
+        if one.deed is RemedyKind.BAND:
+            bins = 0 if one.binning is None else len(one.binning.edges) - 1
+            words = "band {column} in {bins}" if said else "Band {column} in {bins}"
+            said.append(Sentence(words, column=one.column, bins=bins))
+        elif one.deed is RemedyKind.ROUND and one.coding is not None:
+            words = "round {column} to multiples of {step:g}"
+            if not said:
+                words = "Round {column} to multiples of {step:g}"
+            said.append(Sentence(words, column=one.column, step=one.coding.step))
+        elif one.deed is RemedyKind.RAISE:
+            words = "show {column} at level {level} to {names}"
+            if not said:
+                words = "Show {column} at level {level} to {names}"
+            names = listed((one.recipient, *one.followed))
+            said.append(Sentence(words, column=one.column, level=one.level, names=names))
+    return listed(said)
 
 
 @dataclass(frozen=True)
@@ -133,6 +173,12 @@ class Finding:
         Whether a reason for it is asked here; a contradiction of earlier releases has its own.
     refuses
         Whether no release can be made while it stands, whatever the reason.
+    worthless
+        Whether it says that a release tells next to nothing: that endangers nobody and keeps
+        nothing back, but it is told in the place of a danger.
+    exposure
+        Of what share of the people something is learned, or in what share of the cases an
+        attacker is right, from 0 to 1; 0 where it counts neither.
     recipient, reason
         Whom it concerns, and the reason that stands for it; empty where none does.
     """
@@ -146,6 +192,8 @@ class Finding:
     about: About = About.COLUMNS
     asks: bool = True
     refuses: bool = False
+    worthless: bool = False
+    exposure: float = 0.0
     recipient: str = ""
     reason: str = ""
 
@@ -159,6 +207,11 @@ class Finding:
     def is_open(self) -> bool:
         """Whether it keeps the release from being made."""
         return self.severity is Severity.GRAVE and self.asks and not self.reason
+
+    @property
+    def takes_reason(self) -> bool:
+        """Whether a reason for it is kept: for what is grave, and for a remark on the reading."""
+        return self.severity is Severity.GRAVE or self.about is About.READING
 
 
 @dataclass(frozen=True)
@@ -183,7 +236,7 @@ class Examined:
 
     document: Document
     recipient: Recipient
-    shown: tuple[Look, ...]
+    shown: tuple[ColumnView, ...]
     columns: ShownColumns
     attributes: Mapping[str, Attribute]
     context: Context = field(repr=False, default_factory=Silent)
@@ -199,16 +252,70 @@ class Decided:
         What is decided, whose release it is, and the policy's attributes, by name.
     releases
         What the ledger tells of.
+    beside
+        What these tell of every recipient's release alike, found once for all.
     """
 
     document: Document
     recipient: Recipient
     attributes: Mapping[str, Attribute]
     releases: Sequence[ReleaseRecord] = field(repr=False)
+    beside: BesideReleases
+
+
+@dataclass(frozen=True)
+class BesideReleases:
+    """What earlier releases tell of a release, whoever it is for.
+
+    Parameters
+    ----------
+    editions
+        See `edition_sentences`.
+    exposed
+        See `exposed_columns`.
+    """
+
+    editions: tuple[str, ...]
+    exposed: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        document: Document,
+        attributes: Mapping[str, Attribute],
+        releases: Sequence[ReleaseRecord],
+    ) -> BesideReleases:
+        """Return what releases tell of a document's next one."""
+        return cls(
+            edition_sentences(document, attributes, releases), exposed_columns(document, releases)
+        )
 
 
 _NOTICED: Final = 0.05
 """Of what one row hides, a part that is worth telling."""
+
+
+def told_by_open_columns(examined: Examined) -> Iterator[Finding]:
+    """Tell which sensitive columns those that leave unperturbed say more of than the release."""
+    yield from _told_by(examined, _open_columns(examined))
+
+
+def _told_by(examined: Examined, answer: OpenAnswer) -> Iterator[Finding]:
+    for figure in answer.for_recipient(examined.recipient.name):
+        if figure.empties or (figure.matters and figure.adds):
+            yield _told_by_columns(examined.document, answer, figure)
+
+
+def _open_columns(examined: Examined) -> OpenAnswer:
+    part = Part(examined.context, 0.0, 0.9)
+    whole, attributes = examined.columns.whole, dict(examined.attributes)
+    for name, attribute in examined.attributes.items():
+        # Of a table in parts, numbers are known of rows that leave, and open columns of any.
+        if attribute.numbers is not None and len(attribute.numbers) != whole.table.rows:
+            column = encode_attribute(whole.table, examined.document.column(name))
+            attributes[name] = replace(attribute, numbers=column.attribute.numbers)
+    recipients = (examined.recipient,)
+    return answer_open_columns(examined.document, whole, attributes, part, recipients)
 
 
 def telling_columns(examined: Examined) -> Iterator[Finding]:
@@ -216,18 +323,13 @@ def telling_columns(examined: Examined) -> Iterator[Finding]:
     document = examined.document
     if not document.policy or not examined.shown:
         return
-    answer = answer_open_columns(
-        document, examined.columns.whole, examined.attributes, Part(examined.context, 0.0, 0.9)
-    )
+    answer = _open_columns(examined)
+    yield from _told_by(examined, answer)
     figures = answer.for_recipient(examined.recipient.name)
-    for figure in figures:
-        shown = figure.told
-        if figure.empties or (figure.matters and shown["both"] != shown["released"]):
-            yield _told_by_columns(document, answer, figure)
     quiet = tuple(figure.attribute for figure in figures if not figure.matters)
     if quiet:
         yield Finding(
-            "Open columns",
+            OPEN_COLUMNS,
             Severity.GOOD,
             Sentence(
                 "The columns released unperturbed tell little of {names}.", names=listed(quiet)
@@ -251,12 +353,13 @@ def _told_by_columns(document: Document, answer: OpenAnswer, figure: OpenFigure)
         )
     shown = figure.told
     return Finding(
-        "Open columns",
+        OPEN_COLUMNS,
         Severity.GRAVE if figure.empties else Severity.CAUTION,
         joined(figure.sentence, sampled),
         (figure.attribute, list(columns), shown["alone"], shown["open"], shown["both"]),
         columns,
         tuple(_less_told(document, figure)),
+        exposure=figure.exposure,
     )
 
 
@@ -273,12 +376,12 @@ def _less_told(document: Document, figure: OpenFigure) -> Iterator[Remedy]:
             columns=listed(columns),
             name=figure.attribute,
         )
-    yield Remedy(Deed.PROTECT, words, figure.attribute, columns=columns)
+    yield Remedy(RemedyKind.PROTECT, words, figure.attribute, columns=columns)
     if coarser := divisible(document, columns):
         words = Sentence("Band {columns} in {bins}", columns=listed(coarser), bins=BINS)
-        yield Remedy(Deed.COARSEN, words, coarser[0], columns=coarser)
+        yield Remedy(RemedyKind.COARSEN, words, coarser[0], columns=coarser)
     words = Sentence("Drop {column}", column=listed(columns))
-    yield Remedy(Deed.DROP, words, columns[0], columns=columns)
+    yield Remedy(RemedyKind.DROP, words, columns[0], columns=columns)
 
 
 def _protected_together(document: Document, relation: Relation) -> bool:
@@ -299,7 +402,8 @@ def _told_by_each_other(document: Document, relation: Relation) -> Finding:
         joined(
             relation.sentence,
             Sentence(
-                "{columns} are protected apart: what is told of one is told of the others.",
+                "{columns} are protected separately: what is revealed about one is revealed about"
+                " the others.",
                 columns=listed(inside),
             ),
         ),
@@ -307,13 +411,13 @@ def _told_by_each_other(document: Document, relation: Relation) -> Finding:
         names,
         (
             Remedy(
-                Deed.PROTECT,
+                RemedyKind.PROTECT,
                 Sentence("Protect {columns} together", columns=listed(names)),
                 inside[0],
                 columns=others,
             ),
             *(
-                Remedy(Deed.DROP, Sentence("Drop {column}", column=name), name)
+                Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=name), name)
                 for name in inside[: NAMED - 1]
             ),
         ),
@@ -337,6 +441,7 @@ def pooled_units(examined: Examined) -> Iterator[Finding]:
             facts,
             (one.column, one.attribute),
             _by_unit(examined.document, one.column),
+            exposure=one.exposure,
         )
     if found and not told:
         yield Finding(
@@ -356,32 +461,27 @@ def _by_unit(document: Document, column: str) -> tuple[Remedy, ...]:
     if document.unit is not None:
         return ()  # another one is the custodian's to choose
     words = Sentence("Protect rows with the same {column} together", column=column)
-    return (Remedy(Deed.UNIT, words, column),)
+    return (Remedy(RemedyKind.UNIT, words, column),)
 
 
 def _pooled(examined: Examined) -> Sequence[PooledRows]:
-    """Return what everybody restores by pooling, found once for all recipients."""
+    """Return what the recipient restores by pooling; rows that repeat are found once for all."""
     document, columns = examined.document, examined.columns.whole
     source = examined.columns.source
 
     def find() -> tuple[RepeatedUnit, ...]:
-        among = None
-        if isinstance(source, LongTable):
-            names = [name for name in source.columns if name != document.record_key]
-            among = [name for name in names if may_name_units(columns.table.column(name))]
         return repeated_units(source, Part(examined.context, 0.0, 0.5), among=among)
+
+    def among() -> Sequence[str]:
+        names = [name for name in source.columns if name != document.record_key]
+        return [name for name in names if may_name_units(columns.table.column(name))]
 
     units = columns.keep("repeated units", find)
     if not units or not document.policy:
         return ()
-    # Titles, notes and the like change no figure.
-    asked = replace(document, title="", hierarchies={}, rows_as_in_table="", accepted={})
-
-    def pool() -> tuple[PooledRows, ...]:
-        context = Part(examined.context, 0.5, 1.0)
-        return pooled_rows(document, examined.attributes, units, (), Basis.PLANNED, context)
-
-    return columns.latest("pooled rows", asked, pool)
+    alone = replace(document, recipients=(examined.recipient,))
+    context = Part(examined.context, 0.5, 1.0)
+    return pooled_rows(alone, examined.attributes, units, (), ReleaseBasis.PLANNED, context)
 
 
 def released_relations(document: Document, relations: Iterable[Relation]) -> tuple[Relation, ...]:

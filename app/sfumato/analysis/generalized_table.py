@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import Finding
+from sfumato.analysis.guarantee import asked_instead
+from sfumato.analysis.verdicts import Readiness
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import joined
 from sfumato.engine.generalization.checker import PublicationCheck
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import (
@@ -22,19 +29,28 @@ from sfumato.engine.generalization.publication import (
 from sfumato.engine.generalization.risk import Risk
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.publication.generalization_pipeline import Searched, looked_at, published_rows
+from sfumato.project.publication.generalization_pipeline import (
+    Searched,
+    in_parts,
+    looked_at,
+    published_rows,
+)
 from sfumato.project.publication.population import PopulationFound, read_population, risks_of
 from sfumato.project.publication.prepared import ClassedRows, Prepared, counted_rows, decided_in
-from sfumato.project.release.long_counts import OpenColumn, series_of
+from sfumato.project.publication.publish import publication_of
+from sfumato.project.release.long_counts import CountedOpenColumn, series_of
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.uniqueness import AloneInPublication
+from sfumato.project.release.uniqueness import AloneInPublication, publication_limits
+
+PUBLIC: Final = "public"
+"""Whom a check before publishing is about."""
 
 CHEAP_CELLS = 1_500_000
 """Up to so many public cells are searched without being asked: it takes a moment."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class NodeMeasure:
     """What one node loses, and its smallest class.
 
     Parameters
@@ -53,7 +69,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class View:
+class PublishedView:
     """The published table of a node beside the table it was made from.
 
     Parameters
@@ -104,7 +120,7 @@ def is_cheap(document: Document, table: Table | LongTable) -> bool:
     return cells <= (CHEAP_CELLS if steady or not decided.suppression else CHEAP_CELLS // 30)
 
 
-def measure(found: Prepared, nodes: Sequence[Node], context: Context) -> tuple[Measured, ...]:
+def measure(found: Prepared, nodes: Sequence[Node], context: Context) -> tuple[NodeMeasure, ...]:
     """Measure what nodes lose."""
     measured = []
     for number, node in enumerate(nodes):
@@ -112,7 +128,7 @@ def measure(found: Prepared, nodes: Sequence[Node], context: Context) -> tuple[M
         classes = equivalence_classes(found.coded, node, found.criteria)
         kept = classes.units[classes.kept]
         loss = loss_of_classes(found.coded, node, classes)
-        measured.append(Measured(node, loss, int(kept.min()) if len(kept) else 0))
+        measured.append(NodeMeasure(node, loss, int(kept.min()) if len(kept) else 0))
     return tuple(measured)
 
 
@@ -122,7 +138,7 @@ def look(
     node: Node,
     known: PopulationFound | None,
     context: Context,
-) -> View:
+) -> PublishedView:
     """Make the published table of a node, check it, and measure the risk before and after.
 
     Parameters
@@ -149,7 +165,7 @@ def look(
     if len(left) < drawn.rows:
         after = after.set_axis(left).reindex(np.arange(drawn.rows))
     risks, population, problem = _risks(document, made, known, Part(context, 0.6, 0.9))
-    return View(
+    return PublishedView(
         made,
         counted.check,
         drawn.frame[list(made.columns)].reset_index(drop=True),
@@ -163,10 +179,38 @@ def look(
     )
 
 
+def check_publication(
+    document: Document, table: Table | LongTable, beside: Path, context: Context
+) -> Readiness:
+    """Return what a check before publishing finds.
+
+    Parameters
+    ----------
+    document, table, context
+        What is published, the rows, and progress.
+    beside
+        Which folder has room for what is put aside.
+    """
+    try:
+        found = publication_of(document, in_parts(table, beside), context)
+    except SfumatoError as error:
+        problem = Finding("Criteria", Severity.GRAVE, error.sentence, refuses=True)
+        return Readiness(PUBLIC, (problem,))
+    limits = publication_limits(document, found.alone, advice=True)
+    kept = joined("Every class of people alike keeps:", *asked_instead(document))
+    return Readiness(
+        PUBLIC,
+        (
+            *(Finding("What is not promised", Severity.CAUTION, text) for text in limits),
+            Finding("Criteria", Severity.GOOD, kept),
+        ),
+    )
+
+
 def _distinct(made: ClassedRows, context: Context) -> dict[str, tuple[int, int]]:
     """Return how many different values each public column has, before and after."""
     names = list(made.changed)
-    columns = {name: OpenColumn(ColumnSpec(name, Role.INSENSITIVE)) for name in names}
+    columns = {name: CountedOpenColumn(ColumnSpec(name, Role.INSENSITIVE)) for name in names}
     for batch, _ in made.prepared.table.read(names, "Comparing with the original", context):
         for name, column in columns.items():
             column.marks(series_of(batch[name], name), count=True)

@@ -26,6 +26,7 @@ from sfumato.engine.table.table import Attribute
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.project.adoption.adopt import beside_sentence, part_sentence, rung_holders
 from sfumato.project.document.entry_plan import check_policy, plan_entry
+from sfumato.project.document.generalization import criteria_asked
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.byproducts import (
@@ -82,7 +83,7 @@ class EntryPromise:
 
 
 @dataclass(frozen=True)
-class Together:
+class AllTogether:
     """The virtual recipient: knows of the whole row what all recipients know together.
 
     It is somebody only where one order of trust holds for everything.
@@ -144,7 +145,7 @@ class Guarantee:
     editions: tuple[str, ...] = ()
     in_house: tuple[str, ...] = ()
     views: tuple[tuple[str, str], ...] = ()
-    together: Together | None = None
+    together: AllTogether | None = None
     totals: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -171,7 +172,7 @@ def asked_instead(document: Document) -> tuple[str, ...]:
     if decided is None or document.policy:
         return ()
     unit = "" if document.unit is None else document.unit.name
-    return tuple(choice.build(unit).promise for choice in decided.criteria)
+    return tuple(criterion.promise for criterion in criteria_asked(decided, unit))
 
 
 def guarantee_of(
@@ -249,7 +250,7 @@ def in_table(
         return ""  # the next steps say what is wrong with these settings
 
 
-def together_of(document: Document, attributes: Mapping[str, Attribute]) -> Together | None:
+def together_of(document: Document, attributes: Mapping[str, Attribute]) -> AllTogether | None:
     """Return the virtual recipient alone, as `guarantee_of` does; it is quick."""
     promises, problems = _promises(document, attributes)
     views_problems = _views(document)[1]
@@ -381,7 +382,7 @@ def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[st
     if unread and not steps:
         steps.append(
             Sentence(
-                "Mend the domain of {columns}: it does not fit the table yet.",
+                "Correct the domain of {columns}: it does not fit the table yet.",
                 columns=listed(unread),
             )
         )
@@ -395,8 +396,8 @@ def _cautions(document: Document) -> tuple[str, ...]:
 
 
 IN_PARTS: Final = Sentence(
-    "The table is read in parts, and whether rows seem to belong to one person is not looked for"
-    " yet. Audit does so under Pooled rows, and so does the check before a release."
+    "The table is read in parts, and whether rows seem to belong to one person has not been"
+    " checked yet. Audit does so under Pooled rows, and so does the check before a release."
 )
 """What the card of a table that is too long for memory does not tell at first."""
 
@@ -420,10 +421,10 @@ def _depending(document: Document, attributes: Mapping[str, Attribute]) -> tuple
                     (
                         abs(value),
                         Sentence(
-                            "{first} and {second} depend on each other (correlation {written}), "
-                            "but are protected apart: whoever holds both learns more about each "
-                            "than its own promise says. Tick them under “Protect together” "
-                            "in the policy.",
+                            "{first} and {second} depend on each other (correlation {written}),"
+                            " but are protected separately: whoever holds both learns more about"
+                            " each than its own promise says. Tick them under “Protect together”"
+                            " in the policy.",
                             first=first,
                             second=second,
                             written=written,
@@ -434,7 +435,7 @@ def _depending(document: Document, attributes: Mapping[str, Attribute]) -> tuple
 
 
 def _coalition(
-    document: Document, promises: Sequence[EntryPromise], together: Together | None
+    document: Document, promises: Sequence[EntryPromise], together: AllTogether | None
 ) -> str:
     """Say what any group of recipients can learn together."""
     if not document.recipients:
@@ -477,7 +478,7 @@ def _trusted_with_all(document: Document, tops: Mapping[str, Sequence[str]]) -> 
     return [n for n in everybody if n in seen and all(n in top for top in tops.values())]
 
 
-def _together(document: Document, promises: Sequence[EntryPromise]) -> Together | None:
+def _together(document: Document, promises: Sequence[EntryPromise]) -> AllTogether | None:
     """Return the virtual recipient, where it is nobody."""
     finest, tops = _finest(document), _tops(document, promises)
     if not finest or _trusted_with_all(document, tops):
@@ -488,7 +489,7 @@ def _together(document: Document, promises: Sequence[EntryPromise]) -> Together 
         for key, (name, *_) in tops.items()
         if (key, name) in said
     ]
-    return Together(finest, tops, tuple(gets), _finest_view(finest, tops))
+    return AllTogether(finest, tops, tuple(gets), _finest_view(finest, tops))
 
 
 def _views(document: Document) -> tuple[tuple[tuple[str, str], ...], list[str]]:

@@ -19,11 +19,11 @@ from sfumato.project.document.entry_plan import (
     level_of,
     plan_entry,
 )
-from sfumato.project.document.model import Document, PolicyEntry, Source
+from sfumato.project.document.model import Document, PolicyEntry, TableSource
 from sfumato.project.ledger import ReleaseRecord
 
 
-class Basis(StrEnum):
+class ReleaseBasis(StrEnum):
     """Which releases count, beside the adopted ones, which always do."""
 
     PLANNED = "planned"
@@ -67,7 +67,7 @@ class Holding:
     odds: float | None
     place: int = 0
     recorded_at: str | None = None
-    source: Source | None = None
+    source: TableSource | None = None
     file: str = ""
 
     @property
@@ -96,7 +96,7 @@ def holdings_of(
     entry: PolicyEntry,
     attributes: Mapping[str, Attribute],
     releases: Iterable[ReleaseRecord],
-    basis: Basis,
+    basis: ReleaseBasis,
 ) -> tuple[Holding, ...]:
     """Return the most telling release that everyone holds of an entry, the most trusted first.
 
@@ -114,9 +114,9 @@ def holdings_of(
         Which releases count. Adopted rungs always do.
     """
     found: list[Holding] = []
-    if basis is not Basis.PLANNED:
+    if basis is not ReleaseBasis.PLANNED:
         found += _released(document, releases, entry, attributes)
-    if basis is not Basis.RELEASED:
+    if basis is not ReleaseBasis.RELEASED:
         found += _planned(document, entry, attributes)
     found += _adopted(document, entry, attributes)
     best: dict[str, Holding] = {}
@@ -132,7 +132,7 @@ def members_of(
     entry: PolicyEntry,
     attributes: Mapping[str, Attribute],
     releases: Sequence[ReleaseRecord],
-    basis: Basis,
+    basis: ReleaseBasis,
     names: Sequence[str],
 ) -> tuple[Holding, ...]:
     """Return what the named members of a coalition hold of an entry; see `holdings_of`.
@@ -233,7 +233,7 @@ def _holding(
     attributes: Mapping[str, Attribute],
     place: int = 0,
     recorded_at: str | None = None,
-    source: Source | None = None,
+    source: TableSource | None = None,
     file: str = "",
 ) -> Holding:
     """Return what a plan gives: its level is the one that is used, stated or lowered by a hair."""
@@ -265,12 +265,12 @@ def _explain(
     entry: PolicyEntry,
     attributes: Mapping[str, Attribute],
     releases: Sequence[ReleaseRecord],
-    basis: Basis,
+    basis: ReleaseBasis,
     name: str,
 ) -> None:
     """Raise why somebody holds nothing; return where that is of no account."""
     elsewhere = {holder.name for other in document.policy for holder in rung_holders(other)}
-    if basis is not Basis.PLANNED:
+    if basis is not ReleaseBasis.PLANNED:
         own = [r for r in releases if r.counts and r.plans and r.recipient == name]
         if any(_plan_in(record, entry) is not None for record in own):
             raise PolicyError(

@@ -50,7 +50,7 @@ POPULATION = (Figure.QUANTILE, Figure.INTERCEPT, Figure.SLOPE)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class FigureEstimate:
     """One figure, as it is and as a recipient estimates it.
 
     Parameters
@@ -112,7 +112,7 @@ class EstimatesData:
 
     recipient: str
     records: int
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[FigureEstimate, ...]
     weight: str = ""
 
     def by_cluster(self, rows: int) -> EstimatesData:
@@ -164,7 +164,7 @@ def estimates_of(
     true_means = np.nanmean(true, axis=0)
     scales = np.sqrt(np.where(np.diag(truth) > 0, np.diag(truth), 1.0))
     found = [
-        Estimate(Figure.MEAN, name, float(mean), float(value), float(error), float(scale))
+        FigureEstimate(Figure.MEAN, name, float(mean), float(value), float(error), float(scale))
         for name, mean, value, error, scale in zip(
             attributes, true_means, means.values, means.errors, scales, strict=True
         )
@@ -176,7 +176,9 @@ def estimates_of(
         error = float(corrected.errors[i, i]) / (2 * spread)
         true_spread = float(np.sqrt(truth[i, i]))
         found.append(
-            Estimate(Figure.SPREAD, attributes[i], true_spread, spread, error, float(scales[i]))
+            FigureEstimate(
+                Figure.SPREAD, attributes[i], true_spread, spread, error, float(scales[i])
+            )
         )
     found += [
         _correlation(attributes, truth, corrected.values, noise, count, i, j)
@@ -193,7 +195,7 @@ def _correlation(
     count: int,
     i: int,
     j: int,
-) -> Estimate:
+) -> FigureEstimate:
     """Return a correlation, its error by the delta method."""
     scale = np.sqrt(corrected[i, i] * corrected[j, j])
     value = corrected[i, j] / scale
@@ -203,7 +205,7 @@ def _correlation(
         [[_covariance_of_products(corrected, noise, a, b) for b in entries] for a in entries]
     )
     true_scale = np.sqrt(truth[i, i] * truth[j, j])
-    return Estimate(
+    return FigureEstimate(
         Figure.CORRELATION,
         f"{attributes[i]} and {attributes[j]}",
         float(truth[i, j] / true_scale) if true_scale > 0 else 0.0,
@@ -262,7 +264,7 @@ def weighted_estimates_of(
         variance, true_variance = products.values[0], max(float(true_products.values[0]), 0.0)
         scales[place] = math.sqrt(true_variance) or 1.0
         own = (float(truth.values[0]), float(means.values[0]), float(means.errors[0]))
-        found.append(Estimate(Figure.MEAN, name, *own, float(scales[place])))
+        found.append(FigureEstimate(Figure.MEAN, name, *own, float(scales[place])))
         if variance > 0:
             usable.append((place, math.sqrt(true_variance), products))
     for place, true_spread, products in usable:
@@ -270,13 +272,13 @@ def weighted_estimates_of(
         error = float(products.errors[0]) / (2 * spread)
         own_scale = float(scales[place])
         found.append(
-            Estimate(Figure.SPREAD, attributes[place], true_spread, spread, error, own_scale)
+            FigureEstimate(Figure.SPREAD, attributes[place], true_spread, spread, error, own_scale)
         )
     for (i, *_), (j, *_) in itertools.combinations(usable, 2):
         value, error = _weighted_correlation(released, (i, j), noise, weights)
         truth_of_it = _weighted_correlation(true, (i, j), nothing, weights)[0]
         about = f"{attributes[i]} and {attributes[j]}"
-        found.append(Estimate(Figure.CORRELATION, about, truth_of_it, value, error, 1.0))
+        found.append(FigureEstimate(Figure.CORRELATION, about, truth_of_it, value, error, 1.0))
     count = int(np.isfinite(released).any(axis=1).sum())
     return EstimatesData(recipient, count, tuple(found), weights.column)
 
@@ -381,7 +383,7 @@ def _quantiles(
         truths = np.quantile(true[told], SHARES, weights=share[told], method="inverted_cdf")
     rows = zip(SHARES, truths, found.values, found.errors, strict=True)
     estimates = tuple(
-        Estimate(
+        FigureEstimate(
             Figure.QUANTILE, attribute, float(truth), float(value), float(error), spread,
             f"{round(100 * share)}\u202f%",
         )
@@ -513,7 +515,9 @@ def _regression(
     kinds = [(Figure.INTERCEPT, ", ".join(attributes[p] for p in predictors), spreads[outcome])]
     kinds += [(Figure.SLOPE, attributes[p], spreads[outcome] / spreads[p]) for p in predictors]
     estimates = tuple(
-        Estimate(figure, name, float(true_value), float(value), float(error), float(scale), at)
+        FigureEstimate(
+            figure, name, float(true_value), float(value), float(error), float(scale), at
+        )
         for (figure, at, scale), true_value, value, error in zip(
             kinds, truth.values, found.values, found.errors, strict=True
         )

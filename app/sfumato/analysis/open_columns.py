@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.analysis.answers import Answer, AnswerTable, CellKind
 from sfumato.analysis.holdings import Holding
 from sfumato.analysis.open_figures import (
     OpenFigure,
@@ -22,13 +23,13 @@ from sfumato.analysis.open_figures import (
     whole_codes,
     whole_numbers,
 )
-from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
+from sfumato.analysis.shown_columns import ColumnView, ShownColumns, look_of
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import Integers
+from sfumato.engine.core.values import Integers, rounded_down
 from sfumato.engine.core.wording import Sentence, joined
-from sfumato.engine.disclosure.coalition_risk import restored_alone
+from sfumato.engine.disclosure.best_guess import guessed_of_member, restored_alone
 from sfumato.engine.disclosure.open_columns import (
     NumberEstimate,
     ValueEstimate,
@@ -37,8 +38,13 @@ from sfumato.engine.disclosure.open_columns import (
     guessed_member_with,
     guessed_with,
 )
-from sfumato.engine.disclosure.open_features import Known, OpenColumn, Sought, known_of
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix, guessed_of_member
+from sfumato.engine.disclosure.open_features import (
+    ColumnKnowledge,
+    Sought,
+    UnperturbedColumn,
+    known_of,
+)
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import combined, members, sizes_of
 from sfumato.engine.table.relations import (
@@ -67,7 +73,7 @@ _MANY: Final = 3
 
 
 @dataclass(frozen=True)
-class Asked:
+class OpenColumnsKey:
     """What an answer depends on beside the rows.
 
     Parameters
@@ -85,7 +91,7 @@ class Asked:
     unit: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, document: Document) -> Asked:
+    def of(cls, document: Document) -> OpenColumnsKey:
         """Return what is asked of a document's columns."""
         hidden = (Role.IDENTIFYING, Role.SENSITIVE)
         # What somebody has confirmed of a domain, or how it is called, is of no account.
@@ -116,7 +122,7 @@ class OpenFindings:
         Sensitive columns that follow from others exactly.
     """
 
-    asked: Asked
+    asked: OpenColumnsKey
     records: int
     rows: npt.NDArray[np.intp] = field(repr=False)
     estimates: Mapping[str, NumberEstimate | ValueEstimate] = field(repr=False)
@@ -134,7 +140,8 @@ class OpenFindings:
             joined(
                 relation.sentence,
                 Sentence(
-                    "What is told of one is told of the others: protect them together.",
+                    "What is revealed about one is revealed about the others: protect them"
+                    " together.",
                 ),
             )
             for relation in self.relations_hidden
@@ -173,11 +180,11 @@ def weigh_open_columns(document: Document, columns: ShownColumns, context: Conte
     TableError
         If the table lacks a column.
     """
-    asked = Asked.of(document)
+    asked = OpenColumnsKey.of(document)
     return columns.latest("open columns", asked, lambda: _weighed(asked, columns, context))
 
 
-def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindings:
+def _weighed(asked: OpenColumnsKey, columns: ShownColumns, context: Context) -> OpenFindings:
     context.report(0.0, "Reading the columns released unchanged")
     specs = {spec.name: spec for spec in asked.shown}
     count = len(asked.sensitive)
@@ -188,7 +195,7 @@ def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindi
     shown = [column for column in found if column is not None]
     units = units_of(table, asked.unit) if asked.unit else None
     estimates: dict[str, NumberEstimate | ValueEstimate] = {}
-    hidden: list[OpenColumn] = []
+    hidden: list[UnperturbedColumn] = []
     for place, spec in enumerate(asked.sensitive):
         part = Part(context, 0.1 + 0.7 * place / count, 0.1 + 0.7 * (place + 1) / count)
         part.report(0.0, "Weighing the columns released unchanged")
@@ -199,7 +206,7 @@ def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindi
 
         told = canonical_json(to_plain(spec))
 
-        def look(column: OpenColumn, sought: Sought, told: str = told) -> Known:
+        def look(column: UnperturbedColumn, sought: Sought, told: str = told) -> ColumnKnowledge:
             key = ("open column", told, most, asked.unit, look_of(specs[column.name]))
             return columns.keep(key, lambda: known_of(column, sought))
 
@@ -207,12 +214,12 @@ def _weighed(asked: Asked, columns: ShownColumns, context: Context) -> OpenFindi
         estimate: NumberEstimate | ValueEstimate | None
         if domain is None:
             numbers = np.asarray(attribute.values, dtype=np.float64)
-            codes = weighed.codes(columns, Look(ColumnSpec(spec.name)))
+            codes = weighed.codes(columns, ColumnView(ColumnSpec(spec.name)))
             hidden.append(weighed.numbers(spec, codes, numbers))
             estimate = estimate_numbers(spec.name, numbers, shown, rows, part, units, look)
         else:
             codes = np.asarray(attribute.values, dtype=np.int64)
-            hidden.append(OpenColumn(spec.name, None, codes))
+            hidden.append(UnperturbedColumn(spec.name, None, codes))
             size = domain.size
             estimate = estimate_values(spec.name, codes, size, shown, rows, part, units, look)
         if estimate is not None:
@@ -234,11 +241,11 @@ def _encoded(columns: ShownColumns, weighed: WeighedRows, spec: ColumnSpec) -> E
 
 
 def _relations(
-    asked: Asked,
+    asked: OpenColumnsKey,
     columns: ShownColumns,
     weighed: WeighedRows,
-    shown: Sequence[OpenColumn],
-    hidden: Sequence[OpenColumn],
+    shown: Sequence[UnperturbedColumn],
+    hidden: Sequence[UnperturbedColumn],
     units: Integers | None,
     context: Context,
 ) -> tuple[Relation, ...]:
@@ -462,6 +469,7 @@ def answer_open_columns(
     columns: ShownColumns,
     attributes: Mapping[str, Attribute],
     context: Context,
+    recipients: Sequence[Recipient] | None = None,
 ) -> OpenAnswer:
     """Return what open columns tell without releases and beside each.
 
@@ -477,12 +485,15 @@ def answer_open_columns(
         What is known of the policy's attributes, by name.
     context
         Progress and cancelling.
+    recipients
+        Whose releases are weighed; None for all of the document.
     """
     findings = weigh_open_columns(document, columns, Part(context, 0.0, 0.8))
     about = canonical_json([to_plain(findings.asked), to_plain(document.unit)])
     rest = Part(context, 0.8, 1.0)
     answer: dict[tuple[str, str], tuple[EntryPlan, tuple[OpenFigure, ...]]] = {}
-    pairs = [(entry, recipient) for entry in document.policy for recipient in document.recipients]
+    asked = document.recipients if recipients is None else recipients
+    pairs = [(entry, recipient) for entry in document.policy for recipient in asked]
     for place, (entry, recipient) in enumerate(pairs):
         rest.report(place / len(pairs), "Weighing releases beside the open columns")
         if not set(entry.attributes) <= set(attributes):
@@ -527,8 +538,8 @@ def figure_sentences(figures: Sequence[OpenFigure]) -> tuple[str, ...]:
     return tuple(joined(figure.sentence, figure.remedy) for figure in figures)
 
 
-def sentences(answer: OpenAnswer, recipients: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return what was found, in plain sentences without any value of the table.
+def answer_of(answer: OpenAnswer, recipients: Sequence[str] = ()) -> Answer:
+    """Return what was found, in plain sentences without any value of the table, and in figures.
 
     Parameters
     ----------
@@ -537,33 +548,74 @@ def sentences(answer: OpenAnswer, recipients: Sequence[str] = ()) -> tuple[str, 
     recipients
         Whose releases are told of; all if empty.
     """
+    figures = [
+        figure
+        for figure in answer.all_figures
+        if not recipients or not figure.recipient or figure.recipient in recipients
+    ]
     told: list[str] = []
-    for figure in answer.all_figures:
-        if recipients and figure.recipient and figure.recipient not in recipients:
-            continue
+    for figure in figures:
         if figure.recipient:
             told.append(Sentence("{recipient}:", recipient=figure.recipient))
-        told += [joined("  ", figure.sentence)]
-        if figure.remedy:
-            told.append(joined("  ", figure.remedy))
+        told += [joined("  ", each) for each in (figure.sentence, figure.remedy) if each]
     if not told:
         told.append(Sentence("There are too few records to estimate anything from open columns."))
     told += answer.findings.hidden_relations
-    return (*told, *filter(None, [sampling_sentence(answer.findings)]))
-
-
-def plain(answer: OpenAnswer, recipients: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the figures as plain JSON values; parameters are those of `sentences`."""
-    return {
-        "figures": [
-            figure.plain()
-            for figure in answer.all_figures
-            if not recipients or not figure.recipient or figure.recipient in recipients
-        ],
+    facts = {
+        "figures": [figure.plain() for figure in figures],
         "relations": [str(relation.sentence) for relation in answer.findings.relations],
         "records": answer.findings.records,
         "sampled": answer.findings.sampled,
     }
+    return Answer((*told, *filter(None, [sampling_sentence(answer.findings)])), facts=facts)
+
+
+def answer_of_entry(answer: OpenAnswer, entry: str, recipients: Sequence[str]) -> Answer | None:
+    """Return what is told of one policy entry, recipient by recipient; None where nothing is."""
+    figures = [figure for name in recipients for figure in answer.beside(entry, name)]
+    if not figures:
+        return None
+    kind = CellKind.WIDTH if figures[0].numeric else CellKind.SHARE
+    columns: dict[str, CellKind] = {
+        Sentence("Attribute"): CellKind.TEXT,
+        Sentence("Recipient"): CellKind.TEXT,
+        Sentence("Nothing known"): kind,
+        Sentence("Open columns"): kind,
+        Sentence("Release"): kind,
+        Sentence("Both"): kind,
+    }
+    rows = []
+    for figure in figures:
+        numbers = (figure.alone, figure.open, figure.released, figure.both)
+        cells = map(rounded_down, numbers) if figure.numeric else numbers
+        rows.append((figure.attribute, figure.recipient, *cells))
+    first = {figure.attribute: figure for figure in reversed(figures)}
+    told = Sentence(
+        "What the columns released unchanged tell, by estimates that were tried on this table;"
+        " somebody may know a better one."
+    )
+    unit = (
+        Sentence("Half-widths that hold 90 in 100 people:")
+        if figures[0].numeric
+        else Sentence("Shares of the people whose value is guessed right:")
+    )
+    return Answer(
+        (joined(told, unit),),
+        entry=entry,
+        tables=(AnswerTable(columns, rows),),
+        remedies=tuple(
+            Sentence("{attribute}: {remedy}", attribute=one.attribute, remedy=one.remedy)
+            for one in first.values()
+            if one.matters
+        ),
+        notes=tuple(filter(None, [sampling_sentence(answer.findings)])),
+    )
+
+
+def with_figures(answer: Answer, beside: Sequence[OpenFigure]) -> Answer:
+    """Return an answer with what the most trusted member learns with the open columns."""
+    facts = {**answer.facts, "open columns": [figure.plain() for figure in beside]}
+    return replace(answer, sentences=(*answer.sentences, *figure_sentences(beside)), facts=facts)
 
 
 def sampling_sentence(findings: OpenFindings) -> str:

@@ -10,18 +10,21 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
+from sfumato.analysis.shown_columns import ColumnView, ShownColumns, look_of
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, PolicyError, SfumatoError
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers, factorize, rounded_down
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.disclosure.open_features import ONE_BY_ONE, OpenColumn
+from sfumato.engine.disclosure.open_features import ONE_BY_ONE, UnperturbedColumn
+from sfumato.engine.mechanisms import mechanism_called, recommended, serving
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.profile import suggest_binning
 from sfumato.engine.table.table import Attribute, Table
+from sfumato.project.document.edits import with_entry
 from sfumato.project.document.model import Document, with_members
 from sfumato.project.release.long_survey import Survey
+from sfumato.project.release.views import quasi_identifiers
 
 LEARNED: Final = 1 << 18
 """Of longer tables, so many records are learned from, and those that share rare values."""
@@ -60,19 +63,19 @@ class WeighedRows:
         """Where the estimated rows stand in the whole table, shape (s,)."""
         return self.sample if self.rows is None else self.rows[self.sample]
 
-    def codes(self, columns: ShownColumns, look: Look) -> Integers:
+    def codes(self, columns: ShownColumns, look: ColumnView) -> Integers:
         """Return each row's value as a code from 0, missing being one of them."""
         return whole_codes(columns, look) if self.rows is None else _codes(look, self.table)
 
-    def numbers(self, spec: ColumnSpec, codes: Integers, numbers: Floats) -> OpenColumn:
+    def numbers(self, spec: ColumnSpec, codes: Integers, numbers: Floats) -> UnperturbedColumn:
         """Return a column of numbers, with their codes where they repeat."""
         repeats = 1 < int(codes.max()) + 1 <= len(codes) / 2
         if self.rows is not None:
             repeats = bool(codes.max()) and spec.name in self.repeating
         counted = self.counted.get(spec.name) if repeats else None
-        return OpenColumn(spec.name, numbers, codes if repeats else None, counted)
+        return UnperturbedColumn(spec.name, numbers, codes if repeats else None, counted)
 
-    def open_column(self, columns: ShownColumns, spec: ColumnSpec) -> OpenColumn | None:
+    def open_column(self, columns: ShownColumns, spec: ColumnSpec) -> UnperturbedColumn | None:
         """Return a column as recipients see it; None where it is constant or its bins misfit."""
         look = look_of(spec)
         try:
@@ -87,7 +90,7 @@ class WeighedRows:
             return None
         # Codes that are numbers may be in an order that tells, too.
         ordered = numbers if codes.max() >= ONE_BY_ONE else None
-        return OpenColumn(spec.name, ordered, codes, self.counted.get(spec.name))
+        return UnperturbedColumn(spec.name, ordered, codes, self.counted.get(spec.name))
 
 
 def weighed_rows(columns: ShownColumns, specs: Sequence[ColumnSpec], most: int) -> WeighedRows:
@@ -113,7 +116,7 @@ def weighed_rows(columns: ShownColumns, specs: Sequence[ColumnSpec], most: int) 
     for spec in specs:
         look = look_of(spec)
 
-        def find(look: Look = look) -> tuple[Indices | None, float]:
+        def find(look: ColumnView = look) -> tuple[Indices | None, float]:
             return _sharing(look.shown(table), part, estimated)
 
         try:
@@ -133,7 +136,7 @@ def weighed_rows(columns: ShownColumns, specs: Sequence[ColumnSpec], most: int) 
     counted = {name: _marked(table.rows, part, also)[rows] for name, also in shared.items()}
     sample = np.searchsorted(rows, estimated)
     return WeighedRows(
-        Table(frame, table.value_labels, table.column_labels),
+        Table(frame, table.value_labels, table.column_labels, periods=table.periods),
         rows,
         sample,
         counted,
@@ -173,21 +176,26 @@ def _sharing(column: pd.Series, part: Indices, estimated: Indices) -> tuple[Indi
     return rows[sample_rows(len(rows), most)], float(shares.mean())
 
 
-def whole_codes(columns: ShownColumns, look: Look) -> Integers:
+def whole_codes(columns: ShownColumns, look: ColumnView) -> Integers:
     """Return a column's values in all rows as codes from 0, missing being one of them."""
     codes: Integers = columns.codes(look).astype(np.int64)
     codes[codes < 0] = codes.max() + 1
     return codes
 
 
-def whole_numbers(columns: ShownColumns, look: Look) -> Floats:
+def whole_numbers(columns: ShownColumns, look: ColumnView) -> Floats:
     """Return a column's numbers in all rows, NaN where missing."""
     numbers = _numbers(look.shown(columns.table))
     assert numbers is not None
     return numbers
 
 
-def _codes(look: Look, table: Table) -> Integers:
+def has_numbers(columns: ShownColumns, look: ColumnView) -> bool:
+    """Return whether a column leaves as numbers, or as moments."""
+    return _numbers(look.shown(columns.table)) is not None
+
+
+def _codes(look: ColumnView, table: Table) -> Integers:
     codes: Integers = factorize(look.shown(table))[0].astype(np.int64)
     codes[codes < 0] = codes.max() + 1
     return codes
@@ -211,6 +219,8 @@ _NOTICED: Final = 0.9
 """A half-width is worth telling if it is smaller by this factor, a guess if it is better by as
 much of what it could be."""
 _EXACT: Final = 1e-6
+_HELD: Final = 0.9
+"""The share of the records that half-widths hold."""
 
 
 BINS: Final = 5
@@ -280,14 +290,33 @@ class OpenFigure:
     def empties(self) -> bool:
         """Whether the open columns empty the promise of the release.
 
-        They do where, without any release, they tell as much as the release, and half of what
-        there is to tell; or everything.
+        They do where, without any release, they tell half of what there is to tell, and beside the
+        release more than it tells alone; or everything. How much the release itself tells does not
+        excuse them: a recipient who is given more would be told of a lesser danger.
         """
         if self.exact or not self.matters or not self.recipient:
             return bool(self.exact)
         if self.numeric:
-            return self.open <= min(self.released, self.alone / 2.0)
-        return self.open >= max(self.released, (1.0 + self.alone) / 2.0)
+            half, more = self.open <= self.alone / 2.0, self.open <= self.released
+        else:
+            half, more = self.open >= (1.0 + self.alone) / 2.0, self.open >= self.released
+        return half and (more or self.adds)
+
+    @property
+    def adds(self) -> bool:
+        """Whether, as figures are shown, the columns tell more beside the release than it does."""
+        shown = self.told
+        return shown["both"] != shown["released"]
+
+    @property
+    def exposure(self) -> float:
+        """In what share of the cases an attacker with the release and the columns is right.
+
+        Numbers are placed within an interval that holds nine of ten, or exactly.
+        """
+        if self.numeric:
+            return 1.0 if self.exact else _HELD
+        return max(self.open, self.both)
 
     @property
     def told(self) -> dict[str, Sentence]:
@@ -420,8 +449,8 @@ def protected_too(
 ) -> Document:
     """Mark columns as sensitive, and protect them together with an attribute where that can be.
 
-    What can't be protected together with it, such as numbers beside categories, is sensitive and
-    waits for a mechanism of its own.
+    What can't be protected together with it, such as numbers beside categories, gets a mechanism
+    of its own.
 
     Parameters
     ----------
@@ -452,13 +481,21 @@ def protected_too(
     for names in ((*entry.attributes, *columns), *others):
         specs = [document.column(name) for name in names if name not in known]
         if specs:
-            known |= {one.name: one for one in source.attributes(specs)}
+            known |= {one.name: one for one in source.attributes(specs, document.unit)}
     for name in columns:
         entry = document.entry_for(attribute)
         if entry is not None:
             with suppress(SfumatoError):
                 members = (*entry.attributes, name)
                 document = with_members(document, entry.key, members, known, noise)
+    for name in columns:
+        if document.entry_for(name) is None:
+            alone = (replace(known[name], hierarchy=document.hierarchies.get(name)),)
+            with suppress(SfumatoError):
+                suited, _ = recommended(alone)
+                mechanism = mechanism_called(suited) if suited else serving(alone)
+                settings = mechanism.first_settings(alone, noise)
+                document = with_entry(document, alone, mechanism.name, settings)
     return document
 
 
@@ -471,8 +508,18 @@ def left_out(document: Document, columns: Sequence[str]) -> Document:
 
 
 def divisible(document: Document, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that hold numbers and are not divided into few bins yet."""
-    return tuple(name for name in columns if _divisible(document.column(name)))
+    """Return the columns that hold numbers and may be divided into fewer bins.
+
+    Those that views coarsen are not: their levels are raised, which other bins would unsettle.
+    """
+    own = set(columns).difference(in_views(document))
+    return tuple(name for name in columns if name in own and _divisible(document.column(name)))
+
+
+def in_views(document: Document) -> tuple[str, ...]:
+    """Return the columns that are coarsened by levels, since somebody has a view."""
+    viewed = any(each.view is not None for each in document.recipients)
+    return quasi_identifiers(document) if viewed else ()
 
 
 def _divisible(spec: ColumnSpec) -> bool:

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.analysis.findings import Severity
-from sfumato.analysis.person_rows import Fact
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.person_rows import KnownFact
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
+from sfumato.engine.mechanisms.categorical import at_most
 from sfumato.project.document.model import Document
 from sfumato.project.release.views import quasi_identifiers
 
@@ -44,14 +45,14 @@ class Knowledge:
         For other holders' tables, by the holder, the class in which the person is.
     """
 
-    facts: tuple[Fact, ...]
+    facts: tuple[KnownFact, ...]
     holders: tuple[str, ...]
     believed: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     classes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Belief:
+class PersonBelief:
     """What is believed of one sensitive attribute of the person.
 
     Parameters
@@ -190,7 +191,7 @@ class PersonFound:
     of_unit: npt.NDArray[np.int64] | None = field(repr=False)
     hidden: int
     viewed_by: str
-    beliefs: tuple[Belief | NumberBelief, ...]
+    beliefs: tuple[PersonBelief | NumberBelief, ...]
     shown: pd.DataFrame = field(repr=False, compare=False)
     sampled: int | None = None
 
@@ -220,7 +221,7 @@ class PersonFound:
         return Severity.CAUTION if few else Severity.GOOD
 
     @property
-    def worst(self) -> Belief | NumberBelief | None:
+    def worst(self) -> PersonBelief | NumberBelief | None:
         """The belief that changed most, as verdicts go; None without any."""
         return min(
             self.beliefs,
@@ -229,7 +230,7 @@ class PersonFound:
         )
 
 
-def _untold(belief: Belief | NumberBelief) -> Sentence:
+def _untold(belief: PersonBelief | NumberBelief) -> Sentence:
     if not belief.holder:
         return Sentence("{attribute}: none of these files has it.", attribute=belief.attribute)
     return Sentence(
@@ -302,12 +303,12 @@ def meaning_sentences(found: PersonFound) -> tuple[str, ...]:
         )
     said += [
         Sentence(
-            "The files multiply anyone's odds on {attribute} by at most {odds:.3g}.",
+            "The files multiply anyone's odds on {attribute} by at most {odds}.",
             attribute=each.attribute,
-            odds=each.odds,
+            odds=at_most(each.odds),
         )
         for each in found.beliefs
-        if isinstance(each, Belief) and each.odds is not None and np.isfinite(each.odds)
+        if isinstance(each, PersonBelief) and each.odds is not None and np.isfinite(each.odds)
     ]
     if found.sampled is not None and any(isinstance(each, NumberBelief) for each in found.beliefs):
         said.append(
@@ -374,7 +375,7 @@ def plain(found: PersonFound) -> dict[str, Any]:
     beliefs: dict[str, Any] = {}
     for each in found.beliefs:
         told: dict[str, Any] = {"holder": each.holder, "reason": str(each.reason)}
-        if isinstance(each, Belief):
+        if isinstance(each, PersonBelief):
             told |= {
                 "common": each.common.tolist(),
                 "before": each.before.tolist(),

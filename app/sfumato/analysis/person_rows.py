@@ -26,11 +26,13 @@ from sfumato.engine.core.columns import ColumnSpec, Kind
 from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags, Floats, factorize, plain
+from sfumato.engine.generalization.cells import WHOLE, CellMasks, hides
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.table.micro_groups import ValuesMet
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.release.views import Coarsened, Coarsening, coded
+from sfumato.project.release.long_views import LongView
+from sfumato.project.release.views import Coarsening, coded
 
 _NUMBER: Final = r"([-+\u2212]?\d+(?:[.,]\d+)?)"
 _ABOUT: Final = re.compile(rf"{_NUMBER}\s*(?:±|\+/?-)\s*{_NUMBER}")
@@ -42,7 +44,7 @@ _DATES: Final = re.compile(
 
 
 @dataclass(frozen=True)
-class Fact:
+class KnownFact:
     """Something known of a person: a column, and what it is or between what.
 
     Parameters
@@ -61,7 +63,7 @@ class Fact:
     texts: tuple[str, ...] = ()
 
 
-def fact_of(spec: ColumnSpec, series: pd.Series, text: str) -> Fact:
+def fact_of(spec: ColumnSpec, series: pd.Series, text: str) -> KnownFact:
     """Read what is known of a column: ``40``, ``40 ± 2``, ``38 to 42``, ``1980``, ``a | b``.
 
     Raises
@@ -74,9 +76,9 @@ def fact_of(spec: ColumnSpec, series: pd.Series, text: str) -> Fact:
         with suppress(ValueError):
             first, last = found[1], found[2] or found[1]
             start, end = pd.Period(first).start_time, pd.Period(last).end_time
-            return _checked(Fact(spec.name, float(start.value), float(end.value)))
+            return _checked(KnownFact(spec.name, float(start.value), float(end.value)))
     if _is_number(series) and (ends := _ends(stated)) is not None:
-        return _checked(Fact(spec.name, *ends))
+        return _checked(KnownFact(spec.name, *ends))
     texts = tuple(part.strip() for part in stated.split("|") if part.strip())
     if not texts:
         raise PolicyError(
@@ -84,10 +86,10 @@ def fact_of(spec: ColumnSpec, series: pd.Series, text: str) -> Fact:
             "Give a value, a number with a tolerance such as 40 ± 2, or a range such as 38 to 42.",
             column=spec.name,
         )
-    return Fact(spec.name, texts=texts)
+    return KnownFact(spec.name, texts=texts)
 
 
-def _checked(fact: Fact) -> Fact:
+def _checked(fact: KnownFact) -> KnownFact:
     if fact.low > fact.high:
         raise PolicyError(
             "The range known of {column} ends before it begins.",
@@ -135,7 +137,7 @@ def _measured(series: pd.Series) -> npt.NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldFact:
     """What a column tells of a fact, row by row or value by value.
 
     Parameters
@@ -154,7 +156,9 @@ class Told:
     possible: Flags = field(repr=False)
 
 
-def told_by(document: Document, table: Table, fact: Fact, coarsening: Coarsening | None) -> Told:
+def told_by(
+    document: Document, table: Table, fact: KnownFact, coarsening: Coarsening | None
+) -> ToldFact:
     """Return what the rows of a table tell of a fact; it follows from their values alone.
 
     Parameters
@@ -190,7 +194,7 @@ def told_by(document: Document, table: Table, fact: Fact, coarsening: Coarsening
         texts = np.array([str(plain(value)) for value in uniques], dtype=object)
         possible = np.isin(texts, _shown_ends(spec, series, fact))
     possible[np.unique(codes[true & told])] = True
-    return Told(true, told, codes, possible)
+    return ToldFact(true, told, codes, possible)
 
 
 def _one_by_text(
@@ -202,7 +206,7 @@ def _one_by_text(
 
 
 def _truth(
-    spec: ColumnSpec, series: pd.Series, fact: Fact, recipe: Recipe | None
+    spec: ColumnSpec, series: pd.Series, fact: KnownFact, recipe: Recipe | None
 ) -> tuple[Flags, Flags]:
     """Return of which rows a fact is true, and of which the column says anything."""
     told = ~series.isna().to_numpy(bool)
@@ -233,7 +237,7 @@ def _truth(
     return true & told, told
 
 
-def _ends_in(series: pd.Series, fact: Fact) -> list[float]:
+def _ends_in(series: pd.Series, fact: KnownFact) -> list[float]:
     """Return the ends of what is known, whole where the column's numbers are."""
     if fact.texts or not _is_number(series):
         return []
@@ -246,7 +250,7 @@ def _ends_in(series: pd.Series, fact: Fact) -> list[float]:
     return ends
 
 
-def _shown_ends(spec: ColumnSpec, series: pd.Series, fact: Fact) -> list[str]:
+def _shown_ends(spec: ColumnSpec, series: pd.Series, fact: KnownFact) -> list[str]:
     """Return what a column would show of the ends of what is known, also where no row has them."""
     ends = _ends_in(series, fact)
     with suppress(SfumatoError, TypeError, ValueError):
@@ -256,7 +260,7 @@ def _shown_ends(spec: ColumnSpec, series: pd.Series, fact: Fact) -> list[str]:
 
 
 def _end_labels(
-    spec: ColumnSpec, series: pd.Series, fact: Fact, recipe: Recipe, coarsening: Coarsening
+    spec: ColumnSpec, series: pd.Series, fact: KnownFact, recipe: Recipe, coarsening: Coarsening
 ) -> list[str]:
     """Return the classes that a view shows of the ends, where its hierarchy knows of them."""
     ends = _ends_in(series, fact)
@@ -306,11 +310,11 @@ class Fitting:
     @property
     def places(self) -> Places:
         """Where they stand in the table, from 0, shape (k,)."""
-        return self.rows if self.part.places is None else self.part.places[self.rows]
+        return self.part.places[self.rows]
 
 
 def fitting_rows(
-    rows: AllRows, facts: Sequence[Fact], coarsening: Coarsening | None, context: Context
+    rows: AllRows, facts: Sequence[KnownFact], coarsening: Coarsening | None, context: Context
 ) -> Fitting:
     """Return the rows that can be the person's, by what somebody's files show.
 
@@ -337,26 +341,26 @@ def fitting_rows(
     seen = None
     if coarsening is not None:
         seen = rows.seen(coarsening, Part(context, 0.0, 0.4), leaving=True)
-    search = _Search(rows, facts, coarsening, seen)
+    search = _FactSearch(rows, facts, coarsening, seen)
     search.find_values(Part(context, 0.4, 0.6))
     return search.find_rows(Part(context, 0.6, 1.0))
 
 
-class _Search:
+class _FactSearch:
     """Looks for the rows that fit, and counts all by what they show of the facts."""
 
     def __init__(
         self,
         rows: AllRows,
-        facts: Sequence[Fact],
+        facts: Sequence[KnownFact],
         coarsening: Coarsening | None,
-        seen: Coarsened | None,
+        seen: LongView | None,
     ) -> None:
         self._rows, self._facts = rows, facts
         self._coarsening = coarsening
-        self._seen = seen if seen is not None and bool(seen.view.suppressed.any()) else None
+        self._seen = seen if seen is not None and seen.view.hides else None
         self._values = [ValuesMet() for _ in facts]
-        self._told: list[Told] = []
+        self._told: list[ToldFact] = []
         self._labels = list(range(len(facts)))
         self._counts = pd.DataFrame({each: pd.Series(dtype=np.int64) for each in self._labels})
         self._counts[["all", "true"]] = 0
@@ -392,7 +396,7 @@ class _Search:
         kept: list[tuple[RowsPart, Places]] = []
         labels, shown, hidden = [], [], 0
         for part, leaving in self._rows.leaving(self._needed(), "Looking for the person", context):
-            stars = self._suppressed(part, leaving)
+            stars = self._hidden(part, leaving)
             own_labels, own_shown, fits = self._look_at(part, leaving, stars)
             records, found = records + len(leaving), found + int(fits.sum())
             if self._rows.most_alike is not None and max(found, len(self._counts)) > MOST_FITTING:
@@ -406,7 +410,7 @@ class _Search:
                 kept.append(self._rows.gathered([(part, leaving[fits])]))
                 labels.append(own_labels[fits])
                 shown.append(own_shown[fits])
-                hidden += int(np.count_nonzero(stars[fits]))
+                hidden += int(np.count_nonzero(stars[fits] == WHOLE))
         whole, rows = self._rows.gathered(kept)
         weights = self._weights(np.concatenate(labels), np.concatenate(shown))
         return Fitting(whole, rows, weights, hidden, records)
@@ -422,13 +426,13 @@ class _Search:
             wanted |= set(self._coarsening.hierarchies)
         return wanted
 
-    def _suppressed(self, part: RowsPart, leaving: Places) -> Flags:
+    def _hidden(self, part: RowsPart, leaving: Places) -> CellMasks:
         if self._seen is None:
-            return np.zeros(len(leaving), dtype=np.bool_)
-        return self._rows.suppressed(part, self._seen)
+            return np.zeros(len(leaving), dtype=np.uint64)
+        return self._rows.hidden(part, self._seen)
 
     def _look_at(
-        self, part: RowsPart, leaving: Places, stars: Flags
+        self, part: RowsPart, leaving: Places, stars: CellMasks
     ) -> tuple[npt.NDArray[np.intp], Flags, Flags]:
         """Count some rows; return what each shows of each fact, where it does, and which fit."""
         shape = len(leaving), len(self._facts)
@@ -442,7 +446,7 @@ class _Search:
             if rows.max(initial=0) >= len(told_of.label):
                 raise TableError("The table changed while it was read.", "Start again.")
             label = labels[:, at] = told_of.label[rows]
-            seen = shown[:, at] = told_of.told[rows] & ~(stars & self._viewed(fact.column))
+            seen = shown[:, at] = told_of.told[rows] & ~self._starred(stars, fact.column)
             here = (label >= 0) & told_of.possible[label]
             known[here, at] = label[here]
             fits &= ~seen | here
@@ -455,8 +459,12 @@ class _Search:
             self._counts = both.groupby(self._labels, sort=False, as_index=False).sum()
         return labels, shown, fits
 
-    def _viewed(self, name: str) -> bool:
-        return self._coarsening is not None and name in self._coarsening.hierarchies
+    def _starred(self, stars: CellMasks, name: str) -> Flags:
+        """Return which of some rows show * for a column."""
+        names = () if self._coarsening is None else tuple(self._coarsening.hierarchies)
+        if name not in names:
+            return np.zeros(len(stars), dtype=np.bool_)
+        return hides(stars, names.index(name))
 
     def _weights(self, labels: npt.NDArray[np.intp], shown: Flags) -> Floats:
         """Return how likely the facts are true of each row that fits by what it shows, shape (k,).

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from sfumato.analysis.holdings import Basis, Holding, members_of
+from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind
+from sfumato.analysis.holdings import Holding, ReleaseBasis, members_of
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats
@@ -39,6 +40,8 @@ MOST_ROWS: Final = 5_000
 """Records whose copies are made to see how far off single guesses are."""
 BAYES_ROWS: Final = 1_500
 """Records that somebody guesses who knows the distribution: each is compared with all others."""
+SAMPLES: Final = (100, 200, 300)
+"""Released records for each pair of attributes from which an attacker learns the distribution."""
 NOTICED: Final = 0.0005
 """A smaller share of the variance drowns in what the measurement itself is off by."""
 
@@ -101,6 +104,9 @@ class PooledNumbers:
         Copies of at most `MOST_ROWS` records.
     bayes
         What is open to somebody who knows the distribution, measured.
+    learned
+        What linear estimates leave open to who knows means and covariance exactly (0), or learns
+        them from so many released records for each pair of attributes (`SAMPLES`).
     forms
         What rounding and bounds give away; None where there are none.
     in_table
@@ -111,8 +117,35 @@ class PooledNumbers:
     expected: Mapping[Dependence, Floats]
     experiment: Experiment
     bayes: BayesExperiment
+    learned: Mapping[int, LearnedGrowth]
     forms: FormLeaks | None
     in_table: str
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedGrowth:
+    """What linear estimates leave open as copies are pooled, measured on copies of true records.
+
+    Parameters
+    ----------
+    records
+        From how many released records means and covariance are learned; 0 where they are known.
+    errors
+        For the ladder and for noise of its own, the share of each attribute's variance that is
+        left open with the first copy, the first two, and so on, shape (M, N).
+    """
+
+    records: int
+    errors: Mapping[Dependence, Floats]
+
+    @property
+    def knowledge(self) -> Sentence:
+        """What the attacker knows of the distribution, as an object."""
+        if not self.records:
+            return Sentence("the means and the covariance exactly")
+        return Sentence(
+            "what {count:,} released {count:record tells|records tell}", count=self.records
+        )
 
 
 def numbers_coalition(
@@ -148,14 +181,16 @@ def weigh_numbers(coalition: NumbersCoalition, context: Context) -> PooledNumber
     pool = coalition.pool
     expected = linear_errors(coalition)
     experiment = make_experiment(pool, MOST_ROWS, Part(context, 0.0, 0.3))
-    bayes = bayes_experiment(experiment, BAYES_ROWS, Part(context, 0.3, 0.7))
+    bayes = bayes_experiment(experiment, BAYES_ROWS, Part(context, 0.3, 0.6))
+    context.report(0.6, "Guessing every record")
+    learned = {samples: learned_growth(experiment, samples) for samples in (0, *SAMPLES)}
     forms = form_leaks_of(
         pool.mechanism, pool.levels, pool.attributes, pool.settings, Part(context, 0.7, 1.0)
     )
     here = pool.mechanism.in_table(
         max(pool.levels, key=pool.mechanism.trust), pool.attributes, pool.settings
     )
-    return PooledNumbers(coalition, expected, experiment, bayes, forms, here)
+    return PooledNumbers(coalition, expected, experiment, bayes, learned, forms, here)
 
 
 def guesses_off(experiment: Experiment, samples: int) -> Mapping[Dependence, Floats]:
@@ -169,12 +204,39 @@ def guesses_off(experiment: Experiment, samples: int) -> Mapping[Dependence, Flo
         From how many released records for each pair of attributes the attacker learns the
         distribution; 0 for one who knows it.
     """
-    size = len(experiment.pool.attributes)
-    attacker = Attacker(samples * size**2 if samples else None)
+    attacker = Attacker(_records(experiment, samples) or None)
     return {
         dependence: np.abs(guesses(experiment, dependence, attacker) - experiment.true)
         for dependence in experiment.copies
     }
+
+
+def learned_growth(experiment: Experiment, samples: int) -> LearnedGrowth:
+    """Return what linear estimates leave open as copies are pooled one by one.
+
+    Parameters
+    ----------
+    experiment, samples
+        As for `guesses_off`. Li et al. 2012, Fig. 2, and its attacker of Fig. 3 who learns.
+    """
+    records, variance = _records(experiment, samples), experiment.true.var(axis=1)
+    attacker, copies = Attacker(records or None), len(experiment.pool.levels)
+    errors = {
+        dependence: np.array(
+            [
+                ((guesses(experiment, dependence, attacker, count) - experiment.true) ** 2).mean(1)
+                / variance
+                for count in range(1, copies + 1)
+            ]
+        )
+        for dependence in experiment.copies
+    }
+    return LearnedGrowth(records, errors)
+
+
+def _records(experiment: Experiment, samples: int) -> int:
+    """Return how many released records an attacker learns from."""
+    return samples * len(experiment.pool.attributes) ** 2
 
 
 def pool_numbers(
@@ -183,7 +245,7 @@ def pool_numbers(
     names: Sequence[str],
     context: Context,
     releases: Sequence[ReleaseRecord],
-    basis: Basis,
+    basis: ReleaseBasis,
 ) -> tuple[PooledNumbers, ...]:
     """Weigh a coalition for every policy entry whose attributes stay numbers.
 
@@ -215,14 +277,13 @@ def pool_numbers(
     )
 
 
-def sentences(pooled: PooledNumbers) -> tuple[str, ...]:
-    """Return what was found, in plain sentences without any number of the table."""
+def answer_of(pooled: PooledNumbers) -> Answer:
+    """Return what was found, in plain sentences without any number of the table, and in figures."""
     names = pooled.coalition.names
     last = {how: 100.0 * float(errors[-1]) for how, errors in pooled.expected.items()}
     told: list[str] = [
-        Sentence("{entry}: {names}", entry=pooled.coalition.entry.key, names=", ".join(names)),
         Sentence(
-            "  Variance that the best linear estimate leaves unexplained: {ladder:.1f} % together,"
+            "Variance that the best linear estimate leaves unexplained: {ladder:.1f} % together,"
             " {alone:.1f} % by {best} alone; if each release had noise of its own,"
             " {independent:.1f} %.",
             ladder=last[Dependence.LADDER],
@@ -235,7 +296,7 @@ def sentences(pooled: PooledNumbers) -> tuple[str, ...]:
     for place, name in enumerate(pooled.coalition.entry.attributes):
         told.append(
             Sentence(
-                "  {name}, for somebody who knows how it is distributed: {ladder:.1f} %, with"
+                "{name}, for somebody who knows how it is distributed: {ladder:.1f} %, with"
                 " noise of its own for each {independent:.1f} %, measured on {records:,}"
                 " {records:record|records}.",
                 name=name,
@@ -244,18 +305,57 @@ def sentences(pooled: PooledNumbers) -> tuple[str, ...]:
                 records=pooled.bayes.records,
             )
         )
+    told.append(
+        Sentence(
+            "Who makes linear estimates and learns means and covariance from released records comes"
+            " as far as the table says, measured on {records:,} {records:record|records}.",
+            records=pooled.experiment.true.shape[1],
+        )
+    )
     if pooled.forms is not None:
         told.append(
             Sentence(
-                "  Numbers are rounded or bounded after the noise, which the figures above leave"
+                "Numbers are rounded or bounded after the noise, which the figures above leave"
                 " out of account:"
             )
         )
-        told += [f"  {sentence}" for sentence in form_leak_sentences(pooled.forms)]
-    return tuple(told)
+        told += form_leak_sentences(pooled.forms)
+    what = Sentence("What stays open as releases are put together.")
+    copies = pooled.coalition, pooled.expected
+    return Answer(
+        told,
+        about=Sentence(
+            "{entry}: {names}", entry=pooled.coalition.entry.key, names=", ".join(names)
+        ),
+        entry=pooled.coalition.entry.key,
+        tables=(_learned_table(pooled),),
+        figures=(AnswerFigure("pooled_numbers.build_error_by_copies", copies, what),),
+        facts=_plain(pooled),
+    )
 
 
-def plain(pooled: PooledNumbers) -> dict[str, Any]:
+def _learned_table(pooled: PooledNumbers) -> AnswerTable:
+    """Return what all members together leave open of each attribute, by what they know."""
+    columns: dict[str, CellKind] = {
+        Sentence("Attribute"): CellKind.TEXT,
+        Sentence("Known of the distribution"): CellKind.TEXT,
+        Sentence("Left open on the ladder"): CellKind.SHARE,
+        Sentence("With noise of its own for each"): CellKind.SHARE,
+    }
+    rows = [
+        (
+            name,
+            growth.knowledge,
+            float(growth.errors[Dependence.LADDER][-1, place]),
+            float(growth.errors[Dependence.INDEPENDENT][-1, place]),
+        )
+        for place, name in enumerate(pooled.coalition.entry.attributes)
+        for growth in pooled.learned.values()
+    ]
+    return AnswerTable(columns, rows)
+
+
+def _plain(pooled: PooledNumbers) -> dict[str, Any]:
     """Return the figures as plain JSON values: shares of the variance left open, by members."""
     return {
         "attributes": list(pooled.coalition.entry.attributes),
@@ -263,6 +363,13 @@ def plain(pooled: PooledNumbers) -> dict[str, Any]:
         "levels": [held.level for held in pooled.coalition.members],
         "linear": {how.value: errors.tolist() for how, errors in pooled.expected.items()},
         "bayes": {how.value: one.errors.tolist() for how, one in pooled.bayes.growth.items()},
+        "learned": [
+            {
+                "from_records": growth.records or None,
+                **{how.value: errors.tolist() for how, errors in growth.errors.items()},
+            }
+            for growth in pooled.learned.values()
+        ],
         "records": pooled.bayes.records,
         "rounding": None if pooled.forms is None else form_leaks_plain(pooled.forms),
     }

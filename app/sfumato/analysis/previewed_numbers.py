@@ -22,10 +22,12 @@ from sfumato.analysis.number_estimates import (
 )
 from sfumato.analysis.previewed_values import (
     Positions,
-    Question,
+    PreviewQuestion,
     released_of,
     sample_positions,
+    worth_of,
 )
+from sfumato.analysis.worth import ColumnWorth
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats
@@ -162,6 +164,8 @@ class NumberPreview:
         on the others; None where there is too much noise or nothing to depend on.
     recovery
         What other regressions are estimated from; None where nothing is known of the noise.
+    worth
+        What each column is worth to the recipient.
     """
 
     sample: NumberSample
@@ -173,9 +177,10 @@ class NumberPreview:
     quantiles: tuple[EstimatesData | None, ...]
     regressions: tuple[EstimatesData | None, ...]
     recovery: Recovery | None = None
+    worth: tuple[ColumnWorth, ...] = ()
 
 
-def compute_numbers(question: Question, context: Context) -> NumberPreview:
+def compute_numbers(question: PreviewQuestion, context: Context) -> NumberPreview:
     """Compute what the preview shows of numbers.
 
     Raises
@@ -208,10 +213,11 @@ def compute_numbers(question: Question, context: Context) -> NumberPreview:
         means,
         covariance,
         *_estimates(question, plan, true, released, left),
+        worth=worth_of(question),
     )
 
 
-def _views(question: Question, rows: Positions, context: Context) -> tuple[Witness, ...]:
+def _views(question: PreviewQuestion, rows: Positions, context: Context) -> tuple[Witness, ...]:
     """Return the sample rows as every recipient with a sound level sees them."""
     known = {a.name: a for a in question.attributes}
     mechanism = mechanism_called(question.entry.mechanism)
@@ -231,7 +237,9 @@ def _views(question: Question, rows: Positions, context: Context) -> tuple[Witne
     return tuple(sorted(seen, key=lambda view: -view.trust))
 
 
-def independent_values(question: Question, level: float, rows: Positions, place: int) -> Floats:
+def independent_values(
+    question: PreviewQuestion, level: float, rows: Positions, place: int
+) -> Floats:
     """Return some rows released with noise that no other release shares, shape (rows, N).
 
     The key is one that everyone knows: nothing of this is released.
@@ -241,7 +249,7 @@ def independent_values(question: Question, level: float, rows: Positions, place:
 
 
 def _matrix(
-    question: Question,
+    question: PreviewQuestion,
     level: float,
     rows: Positions | None,
     context: Context,
@@ -254,7 +262,7 @@ def _matrix(
 
 
 def _distribution(
-    question: Question, true: Floats, released: Floats, place: int
+    question: PreviewQuestion, true: Floats, released: Floats, place: int
 ) -> DistributionData:
     before, after = (side[np.isfinite(side[:, place]), place] for side in (true, released))
     low, high = np.quantile(after, [0.002, 0.998])
@@ -285,7 +293,7 @@ def _edges(numbers: Floats, low: float, high: float) -> Floats:
 
 
 def _scatters(
-    question: Question, true: Floats, released: Floats
+    question: PreviewQuestion, true: Floats, released: Floats
 ) -> dict[tuple[int, int], ScatterData]:
     found = {}
     names = question.entry.attributes
@@ -314,7 +322,7 @@ def _correlation(pair: Floats) -> float:
 
 
 def _estimates(
-    question: Question, plan: EntryPlan, true: Floats, released: Floats, left: Positions
+    question: PreviewQuestion, plan: EntryPlan, true: Floats, released: Floats, left: Positions
 ) -> tuple[
     EstimatesData | None,
     tuple[EstimatesData | None, ...],

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.analysis.worth import ColumnWorth, columns_worth
+from sfumato.analysis.worth_figures import RecordsBehind, records_behind
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
@@ -23,10 +25,10 @@ from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.combinations import combined, combined_column, combined_series
+from sfumato.engine.table.combinations import combined, combined_column
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
-from sfumato.project.adoption.rows import RowsToMatch, Rungs
+from sfumato.project.adoption.rows import AdoptedReleaseReader, RowsToMatch
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.byproducts import weight_column, weights_of
@@ -43,7 +45,7 @@ Positions = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Question:
+class PreviewQuestion:
     """What is asked: a policy entry, and the recipient in sight.
 
     Parameters
@@ -96,7 +98,7 @@ class Question:
             rows = places if rows is None else places[rows]
         return record_ids_of(key, self.table, self.keys, context, rows)
 
-    def with_groups_of(self, table: LongTable, context: Context) -> Question:
+    def with_groups_of(self, table: LongTable, context: Context) -> PreviewQuestion:
         """Return the same with what is dealt to the rows of groups, drawn from all rows in parts.
 
         Raises
@@ -115,7 +117,7 @@ class Question:
         columns = {name: found.column(self.table, one) for name, one in self.columns.items()}
         return replace(self, columns=columns)
 
-    def with_rungs_of(self, table: LongTable, context: Context) -> Question:
+    def with_rungs_of(self, table: LongTable, context: Context) -> PreviewQuestion:
         """Return the same with what earlier releases show of the rows, matched in the longer table.
 
         Raises what `adopted` does.
@@ -146,7 +148,9 @@ class Question:
         source = self.document.source
         folders = () if self.folder is None else (self.folder,)
         digest = "" if source is None else source.digest
-        return Rungs(table, folders, digest).of(self.entry.settings, self.attributes, Silent())
+        return AdoptedReleaseReader(table, folders, digest).of(
+            self.entry.settings, self.attributes, Silent()
+        )
 
 
 def sample_positions(rows: int) -> Positions:
@@ -156,7 +160,7 @@ def sample_positions(rows: int) -> Positions:
 
 
 def released_of(
-    question: Question,
+    question: PreviewQuestion,
     level: float,
     rows: Positions | None,
     context: Context,
@@ -235,7 +239,7 @@ class UtilityData:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SampleSeen:
     """What one recipient sees of the sample rows.
 
     Parameters
@@ -270,16 +274,19 @@ class Sample:
         The true values, as names.
     seen
         Every recipient's view, the most trusted first.
+    symbols
+        Whether recipients see symbols in place of values.
     """
 
     attribute: str
     rows: tuple[int, ...]
     true: tuple[str, ...]
-    seen: tuple[Seen, ...]
+    seen: tuple[SampleSeen, ...]
+    symbols: bool = False
 
 
 @dataclass(frozen=True)
-class Preview:
+class EntryPreview:
     """Everything that is shown for one policy entry and recipient.
 
     Parameters
@@ -291,13 +298,16 @@ class Preview:
     frequencies
         The true shares, shape (m,).
     matrix
-        The perturbation matrix; None where the mechanism has none for this domain.
+        The perturbation matrix; None where the mechanism has none for this domain, or its rows are
+        symbols.
     utility
         True and estimated shares; None where nothing can be estimated.
     kept_share
-        The expected share of records that show their true value.
+        The expected share of records that show their true value; None where none shows a value.
     problem
         Why nothing can be estimated.
+    worth
+        What each column is worth to the recipient.
     """
 
     sample: Sample
@@ -307,9 +317,10 @@ class Preview:
     utility: UtilityData | None
     kept_share: float | None
     problem: SfumatoError | None = None
+    worth: tuple[ColumnWorth, ...] = ()
 
 
-def compute_preview(question: Question, context: Context) -> Preview:
+def compute_preview(question: PreviewQuestion, context: Context) -> EntryPreview:
     """Compute what the preview shows.
 
     Raises
@@ -333,31 +344,45 @@ def compute_preview(question: Question, context: Context) -> Preview:
     if matrix is not None and matrix.size != domain.size:
         matrix = None
     frequencies = attribute.frequencies
-    preview = Preview(
+    values = None if matrix is None or matrix.shows_symbols else matrix
+    preview = EntryPreview(
         sample,
         domain,
         frequencies,
-        matrix,
+        values,
         utility=None,
-        kept_share=record_utility(frequencies, matrix) if matrix is not None else None,
+        kept_share=record_utility(frequencies, values) if values is not None else None,
+        worth=worth_of(question),
     )
     if matrix is None:
         return preview
     if question.places is not None and mechanism.needs_groups:
         return replace(preview, problem=_too_few_copies())
+    return _with_estimates(question, plan, matrix, preview, context)
+
+
+def _with_estimates(
+    question: PreviewQuestion,
+    plan: EntryPlan,
+    matrix: PerturbationMatrix,
+    preview: EntryPreview,
+    context: Context,
+) -> EntryPreview:
+    """Return a preview with shares as recipients estimate them, or why they can't."""
+    mechanism, domain = mechanism_called(plan.mechanism), preview.domain
     try:
         weighted = _weighted(question, plan, matrix, Part(context, 0.2, 1.0))
     except EstimationError as error:
         return replace(preview, problem=error)
     if weighted is not None:
         return replace(preview, utility=weighted)
-    counts = _released_counts(question, plan.level, Part(context, 0.2, 1.0))
+    counts = _released_counts(question, plan.level, matrix.outcomes, Part(context, 0.2, 1.0))
     try:
         law = mechanism.estimate_law(plan.level, question.attributes, plan.settings)
         estimate = estimate_frequencies(counts, matrix, target=Target.TABLE, law=law)
     except EstimationError as error:
         return replace(preview, problem=error)
-    true = frequencies if question.places is None else _shares(question, domain.size)
+    true = preview.frequencies if question.places is None else _shares(question, domain.size)
     utility = UtilityData(
         domain.names,
         true,
@@ -370,6 +395,22 @@ def compute_preview(question: Question, context: Context) -> Preview:
     return replace(preview, utility=utility)
 
 
+def worth_of(question: PreviewQuestion) -> tuple[ColumnWorth, ...]:
+    """Return what the entry's columns are worth to the recipient; nothing where rows don't tell."""
+    document, first = question.document, question.attributes[0]
+    document = replace(document, policy=(question.entry,))
+    if question.places is None:
+        behind = records_behind(document, question.table)
+    elif document.unit is not None or weight_column(document) is not None:
+        return ()
+    else:
+        behind = RecordsBehind.of_rows(
+            first.present if first.counts is None else int(first.counts.sum())
+        )
+    known = {attribute.name: attribute for attribute in question.attributes}
+    return columns_worth(document, document.recipient(question.recipient), known, behind)[0]
+
+
 def _too_few_copies() -> EstimationError:
     return EstimationError(
         "Records are released by groups, and some rows of a table that is read in parts tell too"
@@ -378,7 +419,7 @@ def _too_few_copies() -> EstimationError:
     )
 
 
-def _shares(question: Question, size: int) -> Floats:
+def _shares(question: PreviewQuestion, size: int) -> Floats:
     """Return the values' shares in the question's rows, of which a release is estimated."""
     codes = np.asarray(_true(question))
     shares: Floats = np.bincount(codes, minlength=size) / len(codes)
@@ -386,7 +427,7 @@ def _shares(question: Question, size: int) -> Floats:
 
 
 def _weighted(
-    question: Question, plan: EntryPlan, matrix: PerturbationMatrix, context: Context
+    question: PreviewQuestion, plan: EntryPlan, matrix: PerturbationMatrix, context: Context
 ) -> UtilityData | None:
     """Return shares of the population as recipients estimate them; None without weights.
 
@@ -404,7 +445,8 @@ def _weighted(
     size, codes = attribute.domain.size, _released(question, plan.level, left, context)
     weight = weights[left] / weights[left].sum()
     once, squared = (
-        np.bincount(codes, weight**power, minlength=size).astype(np.float64) for power in (1, 2)
+        np.bincount(codes, weight**power, minlength=matrix.outcomes).astype(np.float64)
+        for power in (1, 2)
     )
     estimated = matrix.solve(once)
     spread = matrix.apply_squared_inverse(squared) - 2 * estimated * matrix.solve(squared)
@@ -425,14 +467,15 @@ def _weighted(
     )
 
 
-def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
+def sample_of(question: PreviewQuestion, domain: Domain, context: Context) -> Sample:
     """Return evenly spaced rows as they are and as every recipient with a level sees them."""
     left = question.rows_that_leave()
     rows = left[sample_positions(len(left))]
     attribute = combined(question.attributes)
     true = np.asarray(_true(question))[rows]
     known = {a.name: a for a in question.attributes}
-    seen: list[Seen] = []
+    seen: list[SampleSeen] = []
+    symbols = None
     for recipient in question.document.recipients:
         context.report(len(seen) / len(question.document.recipients), "Releasing sample rows")
         try:
@@ -440,29 +483,32 @@ def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
             released = _released(question, plan.level, rows, Silent())
         except SfumatoError:
             continue  # the policy says what is wrong with this recipient's level
-        names = tuple(domain.names[code] for code in released)
-        trust = mechanism_called(plan.mechanism).trust(plan.level)
-        seen.append(Seen(recipient.name, trust, names, released == true))
+        mechanism = mechanism_called(plan.mechanism)
+        symbols = mechanism.shown_domain(question.attributes, plan.settings)
+        names = tuple((symbols or domain).names[code] for code in released)
+        same = released == true if symbols is None else np.zeros(len(true), dtype=np.bool_)
+        seen.append(SampleSeen(recipient.name, mechanism.trust(plan.level), names, same))
     return Sample(
         attribute.name,
         question.numbers_of(rows),
         tuple(domain.names[code] for code in true),
         tuple(sorted(seen, key=lambda view: -view.trust)),
+        symbols=symbols is not None,
     )
 
 
-def _released_counts(question: Question, level: float, context: Context) -> npt.NDArray[np.int64]:
-    """Return how often each value is released in the whole table, shape (m,).
+def _released_counts(
+    question: PreviewQuestion, level: float, outcomes: int, context: Context
+) -> npt.NDArray[np.int64]:
+    """Return how often each value, or symbol, is released in the whole table, shape (outcomes,).
 
     Where rows belong to units: of as many units, or of the rows that leave.
     """
     codes = _released(question, level, _drawn(question), context)
-    domain = combined(question.attributes).domain
-    size = domain.size if domain is not None else 0
-    return np.bincount(codes, minlength=size).astype(np.int64)
+    return np.bincount(codes, minlength=outcomes).astype(np.int64)
 
 
-def _drawn(question: Question) -> Positions | None:
+def _drawn(question: PreviewQuestion) -> Positions | None:
     """Return the rows whose draws count: one of a unit, or those that leave; None for all."""
     document, table = question.document, question.table
     if document.unit is None:
@@ -473,17 +519,18 @@ def _drawn(question: Question) -> Positions | None:
 
 
 def _released(
-    question: Question, level: float, rows: Positions | None, context: Context
+    question: PreviewQuestion, level: float, rows: Positions | None, context: Context
 ) -> npt.NDArray[np.unsignedinteger]:
     """Return the codes that are released of the entry's attribute, or of its combinations.
 
     Of some rows, or of all where `rows` is None.
     """
     released = released_of(question, level, rows, context)
-    return combined_series(question.attributes, released)
+    mechanism = mechanism_called(question.entry.mechanism)
+    return mechanism.shown_codes(question.attributes, released, question.entry.settings)
 
 
-def _true(question: Question) -> npt.NDArray[np.generic]:
+def _true(question: PreviewQuestion) -> npt.NDArray[np.generic]:
     """Return the true codes of the entry's attribute, or of its combinations, shape (n,)."""
     columns = [question.columns[name] for name in question.entry.attributes]
     return combined_column(columns).values

@@ -6,17 +6,28 @@ finding with these very figures; another finding needs one of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from sfumato.analysis.findings import Decided, Deed, Examined, Finding, Remedy, Severity
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import (
+    About,
+    BesideReleases,
+    Decided,
+    Examined,
+    Finding,
+    Remedy,
+    RemedyKind,
+)
 from sfumato.analysis.open_figures import left_out, made_coarser, protected_too
 from sfumato.analysis.readiness_checks import CHECKS, CHECKS_OF_ROWS
-from sfumato.analysis.shown_columns import LeavingColumns, LongColumns, ShownColumns
+from sfumato.analysis.shown_columns import CountedColumns, ShownColumns
+from sfumato.analysis.verdicts import Readiness, verdict_of
 from sfumato.analysis.view_checks import shown_to
 from sfumato.analysis.views import with_level
+from sfumato.analysis.worth_checks import with_levels, with_mechanism, without_released
 from sfumato.engine.core.columns import Coding, Kind
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
@@ -25,52 +36,23 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table, encode_attribute
 from sfumato.project.document.entry_plan import check_policy
-from sfumato.project.document.model import Document, document_to_json
+from sfumato.project.document.model import Document, Recipient, document_to_json
 from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_survey import LongSurvey, Survey, surveyed
+from sfumato.project.release.long_survey import (
+    LongSurvey,
+    Survey,
+    measured_for_unit,
+    surveyed,
+)
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.prepared import remember_summary
-from sfumato.project.release.release_columns import attributes_of, check_columns, material_with
+from sfumato.project.release.release_columns import check_columns, material_of, material_with
+from sfumato.project.release.release_compatibility import check_source
+from sfumato.project.source_changes import remember_rows
 from sfumato.project.store.remembered import Remembered
-
-
-@dataclass(frozen=True)
-class Readiness:
-    """What was found for one recipient, the worst first."""
-
-    recipient: str
-    findings: tuple[Finding, ...]
-
-    @property
-    def worst(self) -> Severity:
-        """How grave the gravest finding without a reason is."""
-        return min(
-            (
-                Severity.CAUTION if one.reason and one.severity is Severity.GRAVE else one.severity
-                for one in self.findings
-            ),
-            default=Severity.GOOD,
-        )
-
-    @property
-    def open(self) -> tuple[Finding, ...]:
-        """The findings that keep the release from being made until a reason is given."""
-        return tuple(one for one in self.findings if one.is_open)
-
-    @property
-    def standing(self) -> tuple[Finding, ...]:
-        """All findings that keep the release from being made.
-
-        What contradicts earlier releases does, too; a reason for it is given with the release.
-        """
-        return tuple(
-            one
-            for one in self.findings
-            if one.refuses or (one.severity is Severity.GRAVE and not one.reason)
-        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +66,7 @@ class CheckedRows:
     attributes
         The policy's attributes, by name.
     findings
-        By recipient, in the order of the checks.
+        By recipient, of those who were asked for, in the order of the checks.
     """
 
     document: Document
@@ -94,20 +76,34 @@ class CheckedRows:
     def readiness(
         self, releases: Sequence[ReleaseRecord], accepted: Mapping[str, str]
     ) -> tuple[Readiness, ...]:
-        """Return what is found for every recipient, beside what was released, the worst first.
+        """Return what is found for each recipient, beside what was released, the worst first.
 
         `accepted` are the reasons that stand for findings, by their keys.
         """
-        found = []
-        for recipient in self.document.recipients:
-            decided = Decided(self.document, recipient, self.attributes, releases)
+        found, beside = [], BesideReleases.of(self.document, self.attributes, releases)
+        for recipient in _among(self.document, self.findings):
+            decided = Decided(self.document, recipient, self.attributes, releases, beside)
             others = [one for check in CHECKS for one in check(decided)]
-            both = (*self.findings[recipient.name], *others)
+            known = self.findings[recipient.name]
+            rows = [without_released(one, self.document, releases) for one in known]
+            both = (*rows, *others)
             named = [replace(one, recipient=recipient.name) for one in both]
             findings = [replace(one, reason=accepted.get(one.key, "")) for one in named]
-            findings.sort(key=lambda one: (one.severity, bool(one.reason)))
+            findings.sort(key=_worst_first)
             found.append(Readiness(recipient.name, tuple(findings)))
-        return tuple(sorted(found, key=lambda each: (each.worst, -len(each.open))))
+        return tuple(sorted(found, key=lambda each: verdict_of(each).rank))
+
+
+def _among(document: Document, names: Container[str] | None) -> list[Recipient]:
+    """Return a document's recipients of these names; all where None are given."""
+    return [each for each in document.recipients if names is None or each.name in names]
+
+
+def _worst_first(finding: Finding) -> tuple[object, ...]:
+    """Sort dangers first, then what is worthless, then the rest; what exposes more before less."""
+    grave, good = (finding.severity is each for each in (Severity.GRAVE, Severity.GOOD))
+    told = (grave, finding.worthless, not good, finding.refuses, not finding.reason)
+    return (*(not each for each in told), -finding.exposure)
 
 
 def check_rows(
@@ -115,8 +111,12 @@ def check_rows(
     columns: ShownColumns,
     attributes: Mapping[str, Attribute],
     context: Context,
+    recipients: Container[str] | None = None,
+    checks: Sequence[Callable[[Examined], Iterable[Finding]]] | None = None,
 ) -> CheckedRows:
-    """Return what the checks find in a table's rows for every recipient.
+    """Return what the checks find in a table's rows for each of some recipients, or for all.
+
+    Of some `checks` only, where not all are asked for.
 
     Raises
     ------
@@ -124,9 +124,9 @@ def check_rows(
         If a row does not fit a column's bins.
     """
     found = {}
-    for recipient, part in one_by_one(context, document.recipients):
+    for recipient, part in one_by_one(context, _among(document, recipients)):
         shown, findings = shown_to(document, recipient, columns), list[Finding]()
-        for check, step in one_by_one(part, CHECKS_OF_ROWS):
+        for check, step in one_by_one(part, CHECKS_OF_ROWS if checks is None else checks):
             step.report(0.0, Sentence("Checking {name}", name=recipient.name))
             findings += check(Examined(document, recipient, shown, columns, attributes, step))
         found[recipient.name] = tuple(findings)
@@ -150,11 +150,12 @@ def examine(
 
 
 def fits(document: Document, remedy: Remedy) -> bool:
-    """Return whether the columns and the recipient that a remedy is for are there."""
+    """Return whether the columns, entries and recipients that a remedy is for are there."""
     columns = set(filter(None, (remedy.column, *remedy.columns)))
     return (
         columns <= {each.name for each in document.columns}
-        and remedy.recipient in ("", *(each.name for each in document.recipients))
+        and {remedy.recipient, *remedy.levels} <= {"", *(r.name for r in document.recipients)}
+        and remedy.entry in ("", *(each.key for each in document.policy))
         and all(fits(document, part) for part in remedy.parts)
     )
 
@@ -187,9 +188,11 @@ def mended(
         document = mended(document, part, source, noise, context)
     if remedy.parts:
         return document
-    if remedy.deed is Deed.RANDOM_ORDER:
+    if remedy.deed is RemedyKind.RANDOM_ORDER:
         return replace(document, rows_as_in_table="")
-    if remedy.deed is Deed.DROP:
+    if remedy.deed is RemedyKind.LEVEL:
+        return with_levels(document, remedy)
+    if remedy.deed is RemedyKind.DROP:
         return left_out(document, remedy.columns or (remedy.column,))
     if remedy.deed.needs_rows:
         assert source is not None
@@ -199,12 +202,12 @@ def mended(
 
 
 def _mended_in_column(document: Document, remedy: Remedy) -> Document:
-    if remedy.deed is Deed.RAISE:
+    if remedy.deed is RemedyKind.RAISE:
         return with_level(document, remedy.recipient, remedy.column, remedy.level)[0]
     spec = document.column(remedy.column)
     if remedy.coding is not None:
         before = spec.coding or Coding()
-        if remedy.deed is Deed.ROUND:
+        if remedy.deed is RemedyKind.ROUND:
             coding = replace(before, step=remedy.coding.step)
         else:
             coding = replace(remedy.coding, step=before.step)
@@ -216,11 +219,14 @@ def _mended_in_column(document: Document, remedy: Remedy) -> Document:
 def _mended_by_rows(
     document: Document, remedy: Remedy, source: Survey, noise: KeyedNoise, context: Context
 ) -> Document:
-    if remedy.deed is Deed.PROTECT:
+    if remedy.deed is RemedyKind.PROTECT:
         return protected_too(document, source, remedy.column, remedy.columns, noise)
-    if remedy.deed is Deed.COARSEN:
+    if remedy.deed is RemedyKind.COARSEN:
         return made_coarser(document, source, remedy.columns)
-    return document.with_unit(source.unit(document, (remedy.column,), context))
+    if remedy.deed is RemedyKind.MECHANISM:
+        return with_mechanism(document, source, remedy, noise)
+    document = document.with_unit(source.unit(document, (remedy.column,), context))
+    return measured_for_unit(document, source, noise)
 
 
 def accepting(document: Document, findings: Iterable[Finding], reason: str) -> Document:
@@ -236,7 +242,7 @@ def accepted_for(found: Iterable[Readiness], recipient: str) -> tuple[Mapping[st
         for each in found
         if each.recipient == recipient
         for one in each.findings
-        if one.reason and one.severity is Severity.GRAVE
+        if one.reason and one.takes_reason
     )
 
 
@@ -254,30 +260,53 @@ def require_ready(found: Iterable[Readiness], recipients: Sequence[str]) -> None
     sentences = dict.fromkeys(str(one.sentence) for each in waiting for one in each.open)
     raise ReleaseError(
         "Not ready to release to {names}. {findings}",
-        "Mend what was found, or give a reason, which the ledger and the report keep.",
+        "Resolve what was found, or give a reason, which the ledger and the report keep.",
         names=listed(tuple(each.recipient for each in waiting)),
         findings=" ".join(sentences),
     )
 
 
 def looked_at(
-    document: Document, table: Table | LongTable, keys: KeyRing, context: Context
-) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
-    """Return what is examined: what is decided, the columns that leave, and the attributes.
+    document: Document,
+    table: Table | LongTable,
+    keys: KeyRing,
+    context: Context,
+    recipients: Container[str] | None = None,
+) -> tuple[Document, CountedColumns, Mapping[str, Attribute]]:
+    """Return what is examined, found in one pass: the document, the columns that leave, attributes.
+
+    The document has the domains that all rows tell. Views are counted for the `recipients` that
+    are named, or for all.
 
     Raises
     ------
     SfumatoError
         If policy and table don't fit together.
     """
-    if isinstance(table, LongTable):
-        return looked_through(document, table, keys, context)
-    columns = LeavingColumns(table, keys).of(document)
-    return document, columns, attributes_of(document, table)
+    check_policy(document)
+    whole = LongTable.of(table)
+    check_columns(document, whole)
+    viewed = [one for one in _among(document, recipients) if one.view is not None]
+    part = Part(context, 0.0, 0.5 if viewed else 1.0)
+    left = leaving_rows(whole, document, keys, Part(part, 0.0, 0.4))
+    summary = left.summary(document, Part(part, 0.4, 1.0))
+    document, attributes = _attributes(document, left, summary)
+    columns = CountedColumns(summary, left, KeyedNoise(keys))
+    for place, recipient in enumerate(viewed):
+        part = Part(context, 0.5 + 0.5 * place / len(viewed), 1.0)
+        with suppress(SfumatoError):  # the check says why a view can't be made
+            columns.seen(document, recipient, part)
+    return document, columns, attributes
 
 
 _CHECK: Final = "check"
-_UNTOLD: Final[Mapping[str, Any]] = {"title": "", "rows_as_in_table": "", "accepted": {}}
+_UNTOLD: Final[Mapping[str, Any]] = {
+    "title": "",
+    "rows_as_in_table": "",
+    "accepted": {},
+    "terms": None,
+    "most_epsilon": None,
+}
 """What changes nothing of what is found in rows."""
 
 
@@ -287,6 +316,7 @@ def checked_rows(
     keys: KeyRing,
     remembered: Remembered | None,
     context: Context,
+    recipients: Container[str] | None = None,
 ) -> CheckedRows:
     """Return what the checks find in a table's rows, or found in the same rows before.
 
@@ -298,55 +328,45 @@ def checked_rows(
         What this computer remembers about the project; None where there is none yet.
     context
         Progress and cancelling.
+    recipients
+        Whose releases are examined; None for all. What was found before is told of others, too.
 
     Raises
     ------
     SfumatoError
         If policy and table don't fit together.
     """
-    long, source = isinstance(table, LongTable), document.source
-    where = None if source is None else replace(source, path="", read_as=None)
+    table, source = LongTable.of(table), document.source
+    where = (
+        None if source is None else replace(source, path="", read_as=None, notes=None, found=None)
+    )
     asked = replace(document, **_UNTOLD, source=where)
-    about = f"{long} {document_to_json(asked)}"
+    about = f"{table.most_sampled < table.rows} {document_to_json(asked)}"
     found: CheckedRows | None = None if remembered is None else remembered.find(_CHECK, about)
-    if found is None:
-        seen = looked_at(document, table, keys, Part(context, 0.0, 0.6))
-        found = check_rows(*seen, Part(context, 0.6, 1.0))
-        if remembered is not None:
-            remembered.keep(_CHECK, about, found)
-            if isinstance(table, LongTable):
-                remember_summary(remembered, document, table)
-    else:
+    if found is not None:
         untold = {name: getattr(document, name) for name in (*_UNTOLD, "source")}
         found = replace(found, document=replace(found.document, **untold))
+    known = {} if found is None else found.findings
+    names = {each.name for each in _among(document, recipients)} - known.keys()
+    if found is None or names:
+        seen = looked_at(document, table, keys, Part(context, 0.0, 0.6), names)
+        found = check_rows(*seen, Part(context, 0.6, 0.9), names)
+        found = replace(found, findings={**known, **found.findings})
+        if remembered is not None:
+            remembered.keep(_CHECK, about, found)
+            remember_summary(remembered, document, table)
+            if source is not None:
+                remember_rows(remembered, source, table, Part(context, 0.9, 1.0))
     return found
 
 
-def looked_through(
-    document: Document, table: LongTable, keys: KeyRing, context: Context
-) -> tuple[Document, LongColumns, Mapping[str, Attribute]]:
-    """Return what is examined of a table that is too long for memory, found in one pass.
-
-    The document has the domains that all rows tell; for the rest see `looked_at`.
-    """
-    check_policy(document)
-    check_columns(document, table)
-    viewed = any(recipient.view is not None for recipient in document.recipients)
-    part = Part(context, 0.0, 0.5 if viewed else 1.0)
-    table = leaving_rows(table, document, keys, Part(part, 0.0, 0.4))
-    summary = table.summary(document, Part(part, 0.4, 1.0))
-    document, attributes = _attributes(document, summary)
-    columns = LongColumns(summary, table)
-    for place, recipient in enumerate(document.recipients):
-        if recipient.view is not None:
-            part = Part(context, 0.5 + 0.5 * place / len(document.recipients), 1.0)
-            with suppress(SfumatoError):  # the check says why a view can't be made
-                columns.seen(document, recipient, part)
-    return document, columns, attributes
-
-
-def _attributes(document: Document, summary: Summary) -> tuple[Document, dict[str, Attribute]]:
+def _attributes(
+    document: Document, table: LongTable, summary: Summary
+) -> tuple[Document, dict[str, Attribute]]:
     """Return the document with the domains that all rows tell, and the attributes."""
+    if table.held is not None:  # each row's values are at hand, too
+        material = material_of(document, table.held)
+        return material.document, material.attributes
     document = material_with(document, summary.witnesses, summary.encoded).document
     sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]
     numbers = {name: encode_attribute(summary.sample, document.column(name)) for name in sampled}
@@ -355,15 +375,15 @@ def _attributes(document: Document, summary: Summary) -> tuple[Document, dict[st
 
 
 def attributes_in(
-    document: Document, table: Table | LongTable, context: Context
+    document: Document, table: Table | LongTable, keys: KeyRing, context: Context
 ) -> Mapping[str, Attribute]:
     """Return what mechanisms know about every attribute of the policy, by name.
 
-    `table` has the rows that leave, where it is long. Raises the errors of `attributes_of`.
+    Raises the errors of `leaving_rows` and `LongTable.summary`.
     """
-    if isinstance(table, LongTable):
-        return _attributes(document, table.summary(document, context, for_checks=False))[1]
-    return attributes_of(document, table)
+    left = leaving_rows(LongTable.of(table), document, keys, Part(context, 0.0, 0.4))
+    summary = left.summary(document, Part(context, 0.4, 1.0), for_checks=False)
+    return _attributes(document, left, summary)[1]
 
 
 def settle(
@@ -390,15 +410,25 @@ def settle(
     ------
     ReleaseError
         If something grave is open and no reason is given.
+    SourceChanged
+        If records are known by position, and the table is another one since the first release.
     SfumatoError
         If policy and table don't fit together.
     """
-    rows = checked_rows(project.document, table, project.keys, project.remembered, context)
+    if (source := project.document.source) is not None:
+        check_source(project.document, source, project.releases)  # before all that follows from it
+    document, keys = project.document, project.keys
+    rows = checked_rows(document, table, keys, project.remembered, context, recipients)
     found = rows.readiness(project.releases, project.document.accepted)
     if not reason.strip():
         require_ready(found, recipients)
         return found
-    named = [one for each in found if each.recipient in recipients for one in each.open]
+    chosen = [one for each in found if each.recipient in recipients for one in each.findings]
+    named = [
+        one
+        for one in chosen
+        if one.is_open or (one.about is About.READING and one.asks and not one.reason)
+    ]
     if not named:
         return found
     project.save_document(accepting(project.document, named, reason))
@@ -411,10 +441,14 @@ def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:
         {
             "recipient": each.recipient,
             "ready": not each.standing,
+            "verdict": verdict_of(each).standing.name.lower(),
+            "sentence": str(verdict_of(each).sentence),
             "findings": [
                 {
                     "check": one.check,
                     "severity": one.severity.name.lower(),
+                    "worthless": one.worthless,
+                    "exposure": round(one.exposure, 4),
                     "finding": str(one.sentence),
                     "columns": list(one.columns),
                     "reason": one.reason,
@@ -440,5 +474,15 @@ def _plain(remedy: Remedy) -> dict[str, Any]:
         "level": remedy.level,
         "edges": None if remedy.binning is None else list(remedy.binning.edges),
         "step": None if remedy.coding is None else remedy.coding.step,
+        **({} if not remedy.entry else {"entry": remedy.entry, "levels": dict(remedy.levels)}),
+        **({} if not remedy.mechanism else {"mechanism": remedy.mechanism}),
         "parts": [_plain(part) for part in remedy.parts],
+        **({} if remedy.reading is None else {"reading": _unsaid(remedy.reading.to_dict())}),
     }
+
+
+def _unsaid(reading: dict[str, Any]) -> dict[str, Any]:
+    """Return reading options without the table's values that they would read as missing."""
+    if "column_missing" not in reading:
+        return reading
+    return {**reading, "column_missing": {name: ["…"] for name in reading["column_missing"]}}

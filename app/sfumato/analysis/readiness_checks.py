@@ -15,38 +15,55 @@ from typing import Final
 
 import numpy as np
 
+from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import (
     About,
     Decided,
-    Deed,
     Examined,
     Finding,
     Remedy,
-    Severity,
+    RemedyKind,
     pooled_units,
+    said_together,
     telling_columns,
 )
 from sfumato.analysis.guarantee import promise_is_empty
-from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
-from sfumato.analysis.view_checks import broken_views, counted_with, raised_levels, raised_view
+from sfumato.analysis.level_checks import unmet_levels
+from sfumato.analysis.missing_checks import codes_among_numbers, told_reasons
+from sfumato.analysis.open_figures import in_views
+from sfumato.analysis.shown_columns import SMALL, ClassCounts, ColumnView, look_of
+from sfumato.analysis.sufficing_remedy import sufficing_drop
+from sfumato.analysis.undone_views import undone_views
+from sfumato.analysis.view_checks import (
+    broken_views,
+    counted_with,
+    is_broken,
+    raised_levels,
+    raised_view,
+)
+from sfumato.analysis.worth_checks import worth_of_columns
 from sfumato.engine.core.columns import Binning, Coding, Kind, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.disclosure.best_guess import restored_alone
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.proposals import propose
+from sfumato.engine.table.table import Attribute
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
-from sfumato.project.document.entry_plan import plan_entry
+from sfumato.formats.choices import cautions_first, rows_sentence
+from sfumato.project.document.entry_plan import EntryPlan, plan_entry
+from sfumato.project.errors import SourceChanged
 from sfumato.project.release.byproducts import (
     columns_from_rows,
     exact_byproducts,
     from_rows_sentence,
+    pseudonymous,
     seen_labels_sentence,
     weight_column,
+    within_sentence,
 )
-from sfumato.project.release.release_compatibility import (
-    crossing_views,
-    edition_sentences,
-    exposed_columns,
-)
+from sfumato.project.release.release_compatibility import check_source, crossing_views
 from sfumato.project.release.views import coarsening_of
 
 _RARE: Final = 3
@@ -60,6 +77,7 @@ _BANDED: Final = 4
 """Bands are tried of so many columns, those that tell most."""
 _REMEDIES: Final = 3
 """So many remedies of a finding are offered, the best first."""
+READING: Final = "How it is read"
 UNIQUE_RECORDS: Final = "Unique records"
 SMALL_CLASSES: Final = "Small classes"
 CLASS_SIZES: Final = (UNIQUE_RECORDS, SMALL_CLASSES)
@@ -113,8 +131,8 @@ def joint_remedy(examined: Examined, single: Sequence[Remedy], before: int) -> R
         after=after.unique,
     )
     return Remedy(
-        Deed.TOGETHER,
-        Sentence("{deeds}, together: {figures}", deeds=_said(chosen), figures=figures),
+        RemedyKind.TOGETHER,
+        Sentence("{deeds}, together: {figures}", deeds=said_together(chosen), figures=figures),
         chosen[0].column,
         before=before,
         after=after.unique,
@@ -124,14 +142,14 @@ def joint_remedy(examined: Examined, single: Sequence[Remedy], before: int) -> R
     )
 
 
-def _reached(examined: Examined, remedies: Sequence[Remedy], roughly: int = 1) -> Classes:
+def _reached(examined: Examined, remedies: Sequence[Remedy], roughly: int = 1) -> ClassCounts:
     """Count the classes of what leaves once several columns are changed."""
     looks = {look.name: look for look in examined.shown}
     levels: dict[str, int] = {}
     for one in remedies:
-        if one.deed is Deed.DROP:
+        if one.deed is RemedyKind.DROP:
             del looks[one.column]
-        elif one.deed is Deed.RAISE:
+        elif one.deed is RemedyKind.RAISE:
             levels[one.column] = one.level
         else:
             spec = replace(looks[one.column].spec, kind=Kind.NUMERIC)
@@ -144,30 +162,6 @@ def _reached(examined: Examined, remedies: Sequence[Remedy], roughly: int = 1) -
     key = ("together", frozenset(look.bare for look in looks.values()), roughly)
     find = partial(examined.columns.passing, tuple(looks.values()), None, roughly)
     return examined.columns.keep(key, find)
-
-
-def _said(remedies: Sequence[Remedy]) -> str:
-    """Say what is done to several columns, as one deed."""
-    said: list[str] = []
-    if dropped := tuple(one.column for one in remedies if one.deed is Deed.DROP):
-        said.append(Sentence("Drop {column}", column=listed(dropped)))
-    for one in remedies:
-        if one.deed is Deed.BAND:
-            bins = 0 if one.binning is None else len(one.binning.edges) - 1
-            words = "band {column} in {bins}" if said else "Band {column} in {bins}"
-            said.append(Sentence(words, column=one.column, bins=bins))
-        elif one.deed is Deed.ROUND and one.coding is not None:
-            words = "round {column} to multiples of {step:g}"
-            if not said:
-                words = "Round {column} to multiples of {step:g}"
-            said.append(Sentence(words, column=one.column, step=one.coding.step))
-        elif one.deed is Deed.RAISE:
-            words = "show {column} at level {level} to {names}"
-            if not said:
-                words = "Show {column} at level {level} to {names}"
-            names = listed((one.recipient, *one.followed))
-            said.append(Sentence(words, column=one.column, level=one.level, names=names))
-    return listed(said)
 
 
 def unique_records(examined: Examined) -> Iterator[Finding]:
@@ -188,6 +182,7 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
             (*facts, classes.unique),
             tuple(dict.fromkeys([*(r.column for r in remedies), *names])),
             remedies,
+            exposure=classes.unique / known.number_of_units,
         )
     elif classes.smallest < SMALL:
         yield Finding(
@@ -210,8 +205,9 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
             (*facts, classes.small),
             names,
             _fewer_unique(examined, classes),
+            exposure=classes.small / rows,
         )
-    else:
+    elif not is_broken(examined):  # what a view would hide is released to nobody
         yield Finding(
             UNIQUE_RECORDS,
             Severity.GOOD,
@@ -228,7 +224,35 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
         )
 
 
-def _unique(examined: Examined, classes: Classes) -> Sentence:
+def linked_rows(examined: Examined) -> Iterator[Finding]:
+    """Count what rows with one pseudonym show together: no class of single rows tells of it."""
+    shown, known = examined.shown, examined.columns
+    in_memory, names = known.table.rows == known.rows, [look.name for look in shown]
+    for spec in pseudonymous(examined.document) if shown else ():
+        unique, exposure = None, 0.0
+        if in_memory:
+            found = known.linked(shown, spec.name)
+            if found is None or not found.unique:
+                continue
+            unique, exposure = found.unique, found.unique / found.values
+            sentence: str = Sentence(
+                "Rows with the same pseudonym of {column} can be linked. What they show together is"
+                " unique for {unique:,} of {values:,} {values:value|values} of {column}: whoever"
+                " knows that much finds these rows, however many records are alike one by one.",
+                column=spec.name,
+                unique=unique,
+                values=found.values,
+            )
+        elif spec.name == examined.document.record_key:
+            continue  # names each row, so links none
+        else:
+            sentence = within_sentence(spec)
+        facts = (spec.name, names, unique)
+        told = Severity.CAUTION
+        yield Finding("Linked rows", told, sentence, facts, (spec.name,), exposure=exposure)
+
+
+def _unique(examined: Examined, classes: ClassCounts) -> Sentence:
     """Say how many records are unique, or units where they are stated."""
     known, unit = examined.columns, examined.document.unit
     figures = {
@@ -272,7 +296,7 @@ def _in_population(examined: Examined) -> str:
     )
 
 
-def _coarsened_by(look: Look) -> list[float | str | None]:
+def _coarsened_by(look: ColumnView) -> list[float | str | None]:
     """Return what coarsens a column where it leaves."""
     if look.view:
         return [look.view]
@@ -282,8 +306,11 @@ def _coarsened_by(look: Look) -> list[float | str | None]:
     return [] if coded is None else [coded.bottom, coded.top, coded.step]
 
 
-def _fewer_unique(examined: Examined, classes: Classes) -> tuple[Remedy, ...]:
-    """Return what leaves fewer records unique, the most effective first."""
+def _fewer_unique(examined: Examined, classes: ClassCounts) -> tuple[Remedy, ...]:
+    """Return what leaves fewer records unique, the most effective first.
+
+    Where none of them suffices, one that does stands in place of what leaves columns out in vain.
+    """
     before = classes.unique
     if not before or examined.columns.table.rows < examined.columns.rows:
         return ()  # rows of a sample don't tell what is unique
@@ -297,7 +324,15 @@ def _fewer_unique(examined: Examined, classes: Classes) -> tuple[Remedy, ...]:
         (*raised, *(_remedy(each, before) for each in options)), key=lambda one: one.after or 0
     )
     together = joint_remedy(examined, single, before)
-    return offered if together is None else (*offered, together)
+    if together is not None:
+        offered = (*offered, together)
+    if any(not one.after for one in offered):
+        return offered
+    enough = sufficing_drop(examined, before)
+    if enough is None:
+        return offered
+    left = (RemedyKind.DROP, RemedyKind.TOGETHER)
+    return (enough, *(one for one in offered if one.deed not in left))
 
 
 def _options(examined: Examined) -> list[_Option]:
@@ -307,22 +342,26 @@ def _options(examined: Examined) -> list[_Option]:
     # What a view coarsens is mended in the view, for all its columns together.
     own = [look for look in shown if not look.view]
     found += [
-        (Deed.DROP, look.name, None, known.without(shown, look.name))
+        (RemedyKind.DROP, look.name, None, known.without(shown, look.name))
         for look in own
         if len(shown) > 1
     ]
     found.sort(key=lambda each: (each[3].unique, -known.profile(each[1]).distinct))
+    leveled = in_views(examined.document)  # other bins would unsettle the levels of everybody
+    own = [look for look in own if look.name not in leveled]
     telling = [each[1] for each in found[:_BANDED]] or [look.name for look in own[:1]]
     for look in own:
         spec = replace(look.spec, kind=Kind.NUMERIC)
         if examined.document.column(look.name).role is Role.WEIGHT:  # which counts as a number
             if (rounding := known.rounding(look.name, spec.coding)) is not None:
                 rounded = look_of(replace(spec, coding=rounding))
-                found.append((Deed.ROUND, look.name, rounding, known.with_other(shown, rounded)))
+                found.append(
+                    (RemedyKind.ROUND, look.name, rounding, known.with_other(shown, rounded))
+                )
         elif look.name in telling and (bands := known.bands(look.name, spec.binning)) is not None:
             banded = look_of(replace(spec, binning=bands))
-            found.append((Deed.BAND, look.name, bands, known.with_other(shown, banded)))
-    return sorted(found, key=lambda each: (each[3].unique, each[0] is Deed.DROP))
+            found.append((RemedyKind.BAND, look.name, bands, known.with_other(shown, banded)))
+    return sorted(found, key=lambda each: (each[3].unique, each[0] is RemedyKind.DROP))
 
 
 def _remedy(option: _Option, before: int) -> Remedy:
@@ -340,7 +379,7 @@ def _remedy(option: _Option, before: int) -> Remedy:
     )
 
 
-_Option = tuple[Deed, str, Binning | Coding | None, Classes]
+_Option = tuple[RemedyKind, str, Binning | Coding | None, ClassCounts]
 
 
 def _of_different_columns(options: Sequence[_Option]) -> list[_Option]:
@@ -351,7 +390,7 @@ def _of_different_columns(options: Sequence[_Option]) -> list[_Option]:
 
 
 def _reaches(
-    deed: Deed, column: str, how: Binning | Coding | None, before: int, after: Classes
+    deed: RemedyKind, column: str, how: Binning | Coding | None, before: int, after: ClassCounts
 ) -> str:
     figures = Sentence(
         "{before:,} → {about}{after:,} unique",
@@ -359,7 +398,7 @@ def _reaches(
         about="≈ " if after.error else "",
         after=after.unique,
     )
-    if deed is Deed.DROP:
+    if deed is RemedyKind.DROP:
         return Sentence("Drop {column}: {figures}", column=column, figures=figures)
     if isinstance(how, Coding):
         words = "Round {column} to multiples of {step:g}: {figures}"
@@ -397,19 +436,38 @@ def revealing_columns(examined: Examined) -> Iterator[Finding]:
         if columns := tuple(named[kind]):
             severity = Severity.GRAVE if kind == "identifier" else Severity.CAUTION
             sentence = Sentence(words, columns=listed(columns))
-            yield Finding(title, severity, sentence, (list(columns),), columns, _drops(columns))
+            yield Finding(
+                title,
+                severity,
+                sentence,
+                (list(columns),),
+                columns,
+                _drops(columns),
+                exposure=max(
+                    _named(examined, look) for look in examined.shown if look.name in columns
+                ),
+            )
+
+
+def _named(examined: Examined, look: ColumnView) -> float:
+    """Return what share of the records, or units, a column's value names at least; see `counts`."""
+    counts = examined.columns.counts(look)
+    return int(np.count_nonzero(counts == 1)) / max(int(counts.sum()), 1)
 
 
 def rare_labels(examined: Examined) -> Iterator[Finding]:
     """Name the columns that leave with labels of very few records."""
     rare: dict[str, int] = {}
+    exposure = 0.0
     for look in examined.shown:
         spec, profile = look.spec, examined.columns.profile(look.name)
         by_values = spec.kind is not Kind.NUMERIC and profile.earliest is None
         labels = by_values and spec.binning is None and profile.distinct <= _MANY_LABELS
         if labels and not look.view:
             counts = examined.columns.counts(look)
-            rare[spec.name] = int(np.count_nonzero((counts > 0) & (counts < _RARE)))
+            few = counts[(counts > 0) & (counts < _RARE)]
+            rare[spec.name] = len(few)
+            exposure = max(exposure, int(few.sum()) / max(int(counts.sum()), 1))
     found = {name: count for name, count in rare.items() if count}
     if found:
         yield Finding(
@@ -430,6 +488,7 @@ def rare_labels(examined: Examined) -> Iterator[Finding]:
             (sorted(found.items()),),
             tuple(found),
             _drops(tuple(found)),
+            exposure=exposure,
         )
 
 
@@ -444,7 +503,7 @@ def extreme_numbers(examined: Examined) -> Iterator[Finding]:
     if found:
         columns = tuple(found)
         ends = [
-            Remedy(Deed.CUT, Sentence("Cut off {column}", column=name), name, coding=coding)
+            Remedy(RemedyKind.CUT, Sentence("Cut off {column}", column=name), name, coding=coding)
             for name in columns[:_REMEDIES]
             if (coding := examined.columns.ends(name)) is not None
         ]
@@ -452,13 +511,14 @@ def extreme_numbers(examined: Examined) -> Iterator[Finding]:
             "Extreme numbers",
             Severity.CAUTION,
             Sentence(
-                "The largest or the smallest number stands alone in {columns}: it tells whose"
-                " record it is.",
+                "The largest or smallest numbers of {columns} are rare: they tell whose record it"
+                " is.",
                 columns=listed(columns),
             ),
             (list(columns),),
             columns,
             tuple(ends),
+            exposure=1.0 / examined.columns.number_of_units,
         )
 
 
@@ -470,13 +530,8 @@ def empty_promises(examined: Examined) -> Iterator[Finding]:
             plan = plan_entry(examined.document, entry, examined.attributes, examined.recipient)
         except (SfumatoError, KeyError):
             continue  # a release says what is wrong with it
-        sentence = promise_is_empty(
-            entry.mechanism,
-            plan.level,
-            entry.settings,
-            tuple(examined.attributes[name] for name in entry.attributes),
-            entry.key,
-        )
+        chosen = tuple(examined.attributes[name] for name in entry.attributes)
+        sentence = promise_is_empty(entry.mechanism, plan.level, entry.settings, chosen, entry.key)
         if sentence:
             yield Finding(
                 "Empty promise",
@@ -485,6 +540,7 @@ def empty_promises(examined: Examined) -> Iterator[Finding]:
                 (entry.key, plan.level),
                 entry.attributes,
                 about=About.POLICY,
+                exposure=_guessed(plan, chosen),
             )
         else:
             kept.append(entry.key)
@@ -494,6 +550,19 @@ def empty_promises(examined: Examined) -> Iterator[Finding]:
             Severity.GOOD,
             Sentence("What is promised of {names} has a limit.", names=listed(tuple(kept))),
         )
+
+
+def _guessed(plan: EntryPlan, attributes: Sequence[Attribute]) -> float:
+    """Return in what share of the records the best guess from a release is right.
+
+    1 where values leave as they are.
+    """
+    mechanism = mechanism_called(plan.mechanism)
+    with suppress(SfumatoError):
+        matrix = mechanism.matrix(plan.level, attributes, plan.settings)
+        if matrix is not None and len(attributes) == 1:
+            return restored_alone(matrix, attributes[0].frequencies, Silent()).guessed
+    return 1.0
 
 
 def contradictions(decided: Decided) -> Iterator[Finding]:
@@ -506,7 +575,7 @@ def contradictions(decided: Decided) -> Iterator[Finding]:
             words = Sentence("{sentence}.", sentence=sentence)
             yield Finding("Released before", Severity.GRAVE, words, (sentence,), asks=False)
     for title, found in (
-        ("Released before", exposed_columns(document, releases)),
+        ("Released before", decided.beside.exposed),
         ("Exact by-products", exact_byproducts(document)),
     ):
         for name, sentence in found.items():
@@ -521,11 +590,44 @@ def contradictions(decided: Decided) -> Iterator[Finding]:
             )
 
 
+def doubtful_reading(decided: Decided) -> Iterator[Finding]:
+    """Tell what the readers cautioned of, in columns that leave: it may disclose or falsify."""
+    document, source = decided.document, decided.document.source
+    notes = (source.notes if source else None) or ()
+    dropped = {spec.name for spec in document.columns if spec.role is Role.IDENTIFYING}
+    known = {spec.name for spec in document.columns}
+    for note in cautions_first(notes):
+        if not note.caution or (note.columns and set(note.columns) <= dropped):
+            continue
+        yield Finding(
+            READING,
+            Severity.CAUTION,
+            joined(note.sentence, rows_sentence(note)),
+            (note.text, note.count),
+            tuple(name for name in note.columns if name in known),
+            tuple(Remedy(RemedyKind.READ, way.title, reading=way.options) for way in note.ways),
+            about=About.READING,
+        )
+
+
+def moved_records(decided: Decided) -> Iterator[Finding]:
+    """Tell first that records known by position are others since the first release."""
+    document = decided.document
+    if document.source is None:
+        return
+    try:
+        check_source(document, document.source, decided.releases)
+    except SourceChanged as error:
+        words = Sentence(error.what_template, **error.details)
+        yield Finding(
+            "Positions", Severity.GRAVE, words, asks=False, refuses=True, about=About.READING
+        )
+
+
 def told_beside(decided: Decided) -> Iterator[Finding]:
     """Tell of editions, of values taken from the rows, and of rows in the table's order."""
     document = decided.document
-    editions = edition_sentences(document, decided.attributes, decided.releases)
-    if editions:
+    if editions := decided.beside.editions:
         yield Finding("Editions", Severity.CAUTION, joined(*editions), about=About.POLICY)
     names = columns_from_rows(document)
     if names:
@@ -539,14 +641,14 @@ def told_beside(decided: Decided) -> Iterator[Finding]:
             Severity.CAUTION,
             ROWS_AS_IN_TABLE,
             (),
-            remedies=(Remedy(Deed.RANDOM_ORDER, "Release in random order"),),
+            remedies=(Remedy(RemedyKind.RANDOM_ORDER, "Release in random order"),),
             about=About.RELEASE,
         )
 
 
 def _drops(columns: Sequence[str]) -> tuple[Remedy, ...]:
     return tuple(
-        Remedy(Deed.DROP, Sentence("Drop {column}", column=name), name)
+        Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=name), name)
         for name in columns[:_REMEDIES]
     )
 
@@ -554,13 +656,24 @@ def _drops(columns: Sequence[str]) -> tuple[Remedy, ...]:
 CHECKS_OF_ROWS: Final[tuple[Callable[[Examined], Iterable[Finding]], ...]] = (
     broken_views,
     unique_records,
+    linked_rows,
+    undone_views,
+    worth_of_columns,
     empty_promises,
     telling_columns,
+    told_reasons,
     pooled_units,
     revealing_columns,
     rare_labels,
     extreme_numbers,
+    codes_among_numbers,
 )
 """Every check of a table's rows, in the order in which findings of one severity are told."""
-CHECKS: Final[tuple[Callable[[Decided], Iterable[Finding]], ...]] = (contradictions, told_beside)
+CHECKS: Final[tuple[Callable[[Decided], Iterable[Finding]], ...]] = (
+    moved_records,
+    unmet_levels,
+    contradictions,
+    doubtful_reading,
+    told_beside,
+)
 """Every other check, in that order, after those."""

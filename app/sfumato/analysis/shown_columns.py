@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
@@ -18,11 +18,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.analysis.counted_rows import RowsBeside, ShownGroundRows
+from sfumato.analysis.worth_figures import RecordsBehind, records_behind, records_behind_parts
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize
 from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import Marks, class_counts, marks_of, mixed
 from sfumato.engine.table.profile import ColumnProfile, suggest_binning, suggest_ends, summarize
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
@@ -32,7 +35,7 @@ from sfumato.project.release.byproducts import population_uniques, weights_of
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.long_views import CountedView, counted_view
 from sfumato.project.release.release_columns import leaving_table
-from sfumato.project.release.uniqueness import AloneInRelease, one_of_each
+from sfumato.project.release.uniqueness import SampleUniques, one_of_each
 from sfumato.project.release.views import Coarsened
 
 _EXACT: Final = 1 << 16
@@ -51,7 +54,7 @@ _Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
-class Look:
+class ColumnView:
     """How a column leaves.
 
     Parameters
@@ -61,12 +64,15 @@ class Look:
     view
         What coarsens it beyond that; empty where nothing does.
     column
-        The column as the view shows it; None where the specification decides.
+        The column as the view shows it; None where the specification decides, or `rows` do.
+    rows
+        What a view shows of the rows of a table in memory, of all its quasi-identifiers.
     """
 
     spec: ColumnSpec
     view: str = ""
     column: pd.Series | None = field(default=None, compare=False, repr=False)
+    rows: ShownGroundRows | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -74,19 +80,23 @@ class Look:
         return self.spec.name
 
     @property
-    def bare(self) -> Look:
+    def bare(self) -> ColumnView:
         """The same without the column itself, to keep something under."""
-        return replace(self, column=None)
+        return replace(self, column=None, rows=None)
 
     def shown(self, table: Table) -> pd.Series:
         """Return the column of a table as it leaves."""
-        return self.spec.shown(table.column(self.name)) if self.column is None else self.column
+        if self.column is not None:
+            return self.column
+        if self.view and self.rows is not None:
+            return self.rows.column(self.name)
+        return self.spec.shown(table.column(self.name))
 
 
-def look_of(spec: ColumnSpec) -> Look:
+def look_of(spec: ColumnSpec) -> ColumnView:
     """Return how a column leaves by its specification alone."""
     kept = ColumnSpec(spec.name, kind=spec.kind, binning=spec.binning, coding=spec.coded)
-    return Look(kept)
+    return ColumnView(kept)
 
 
 def _nice_below(number: float) -> float:
@@ -96,7 +106,7 @@ def _nice_below(number: float) -> float:
 
 
 @dataclass(frozen=True)
-class Classes:
+class ClassCounts:
     """The records that agree on some columns.
 
     Where records belong to units, units are counted: one is unique where all records of a class
@@ -124,6 +134,22 @@ class Classes:
     error: int = 0
 
 
+@dataclass(frozen=True)
+class Linked:
+    """Values of an identifying column whose rows can be linked by their pseudonym.
+
+    Parameters
+    ----------
+    values
+        How many values there are.
+    unique
+        Those whose rows show together what no other value's rows do.
+    """
+
+    values: int
+    unique: int
+
+
 SMALL: Final = 5
 
 
@@ -138,18 +164,24 @@ class ShownColumns:
         Each row's unit, shape (n,); None where rows stand alone.
     whole
         What is known of all rows of the source table; itself where all of them leave.
+    noise
+        What mechanisms that are tried measure the table with; None where the secret is not known.
     """
 
     def __init__(
-        self, table: Table, units: Codes | None = None, whole: ShownColumns | None = None
+        self,
+        table: Table,
+        units: Codes | None = None,
+        whole: ShownColumns | None = None,
+        noise: KeyedNoise | None = None,
     ) -> None:
-        self.table, self.units = table, units
+        self.table, self.units, self.noise = table, units, noise
         # Not itself: what refers to itself is kept until somebody looks for such.
         self._whole = whole
         self._kept: dict[Hashable, Any] = {}
         self._latest: dict[str, tuple[tuple[object, Any], ...]] = {}
         self._lock = threading.RLock()  # several jobs ask; what takes long is found once
-        self._marked: dict[Look, Marks] = {}
+        self._marked: dict[ColumnView, Marks] = {}
 
     @property
     def rows(self) -> int:
@@ -171,6 +203,10 @@ class ShownColumns:
         """All rows of the source table."""
         return self.whole.table
 
+    def behind(self, document: Document) -> RecordsBehind:
+        """Return how many records stand behind what is estimated; raises as `records_behind`."""
+        return records_behind(document, self.whole.table)
+
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it."""
         with self._lock:
@@ -178,6 +214,10 @@ class ShownColumns:
                 self._kept[key] = find()
             found: _Found = self._kept[key]
         return found
+
+    def knows(self, key: Hashable) -> bool:
+        """Return whether `keep` has an answer under a key."""
+        return key in self._kept
 
     def latest(self, name: str, asked: object, find: Callable[[], _Found]) -> _Found:
         """Return what was found for a question, or find it; the last few answers are kept."""
@@ -197,26 +237,26 @@ class ShownColumns:
         """Return what a column looks like in the table."""
         return self.keep(("profile", name), lambda: summarize(self.table.column(name)))
 
-    def counts(self, look: Look) -> npt.NDArray[np.int64]:
+    def counts(self, look: ColumnView) -> npt.NDArray[np.int64]:
         """Return how many records, or units, have each value that leaves; missing not counted."""
         return self.keep(("counts", look.bare), lambda: self._count(look))
 
-    def _count(self, look: Look) -> npt.NDArray[np.int64]:
+    def _count(self, look: ColumnView) -> npt.NDArray[np.int64]:
         codes = self.codes(look).astype(np.int64)
         present = codes >= 0
         units = None if self.units is None else self.units[present]
         return count_units(codes[present], units, int(codes.max(initial=-1)) + 1)
 
-    def ends_alone(self, look: Look) -> bool:
+    def ends_alone(self, look: ColumnView) -> bool:
         """Return whether the largest or smallest number that leaves is one record's, or unit's."""
         return self.keep(("ends", look.bare), lambda: self._ends_alone(look))
 
-    def _ends_alone(self, look: Look) -> bool:
+    def _ends_alone(self, look: ColumnView) -> bool:
         numbers = look.shown(self.table)
         ends = ((numbers == end) for end in (numbers.min(), numbers.max()))
         return any(units_among(self.units, end.fillna(False).to_numpy(bool)) == 1 for end in ends)
 
-    def classes(self, specs: Sequence[Look]) -> Classes:
+    def classes(self, specs: Sequence[ColumnView]) -> ClassCounts:
         """Count the records that agree on columns as they are released; at least one column.
 
         Raises
@@ -225,17 +265,48 @@ class ShownColumns:
             If a row does not fit a column's bins.
         """
         looks = frozenset(specs)
-        return self.keep(
-            ("classes", _bare(looks)), lambda: _counted(self._together(looks), self.units)
-        )
+        return self.keep(("classes", _bare(looks)), lambda: self._classes(looks))
 
-    def alone(self, specs: Sequence[Look]) -> npt.NDArray[np.bool_]:
+    def _classes(self, looks: frozenset[ColumnView]) -> ClassCounts:
+        rows = next((look.rows for look in looks if look.rows is not None), None)
+        if rows is None or rows.counted.place is None or self.units is not None:
+            return _counted(self._together(looks), self.units)
+        place, told = rows.counted.place, rows.counted.told
+        others = frozenset(look for look in looks if look.rows is not rows)
+        beside = self.latest(
+            "rows beside",
+            (told, _bare(others)),
+            lambda: RowsBeside.of(self._sum(others), place),
+        )
+        shown = rows.marks([look.name for look in looks if look.rows is rows])
+        sizes, smallest = beside.sizes(shown, SMALL)
+        unique = beside.alone + int(np.count_nonzero(sizes == 1))
+        small = beside.alone + int(sizes[sizes < SMALL].sum())
+        return ClassCounts(unique, smallest, small, unique)
+
+    def alone(self, specs: Sequence[ColumnView]) -> npt.NDArray[np.bool_]:
         """Return which records agree with no other, or none of another unit, shape (n,)."""
         classes, found = pd.factorize(self._together(frozenset(specs)))
         mask: npt.NDArray[np.bool_] = count_units(classes, self.units, len(found))[classes] == 1
         return mask
 
-    def expected_unique(self, document: Document, specs: Sequence[Look]) -> float | None:
+    def linked(self, specs: Sequence[ColumnView], name: str) -> Linked | None:
+        """Count what rows show together that share a value of a column, whose pseudonym leaves.
+
+        None where no two rows share one.
+        """
+        values = pd.factorize(self.table.column(name))[0]
+        known = values >= 0  # a missing identifier has no pseudonym, so links nothing
+        values, marks = values[known], mixed(self._together(frozenset(specs))[known])
+        number = int(values.max(initial=-1)) + 1
+        if number == len(values):
+            return None
+        together = np.zeros(number, np.uint64)  # equal where the same rows are shown, in any order
+        np.add.at(together, values, marks)
+        sizes = class_counts(np.sort(together))
+        return Linked(number, int(np.count_nonzero(sizes == 1)))
+
+    def expected_unique(self, document: Document, specs: Sequence[ColumnView]) -> float | None:
         """Return how many unique records are expected to be so in the population, by weights.
 
         None without weights. Raises what `weights_of` does.
@@ -248,17 +319,17 @@ class ShownColumns:
             alone if self.units is None else one_of_each(alone, self.units), weights
         )
 
-    def without(self, specs: Sequence[Look], name: str) -> Classes:
+    def without(self, specs: Sequence[ColumnView], name: str) -> ClassCounts:
         """Count as `classes` does, with one column left out; at least one other stays."""
         return self._instead(specs, name, None)
 
-    def with_other(self, specs: Sequence[Look], changed: Look) -> Classes:
+    def with_other(self, specs: Sequence[ColumnView], changed: ColumnView) -> ClassCounts:
         """Count as `classes` does, with one column released otherwise."""
         return self._instead(specs, changed.name, changed)
 
     def passing(
-        self, specs: Sequence[Look], beside: Marks | None = None, roughly: int = 1
-    ) -> Classes:
+        self, specs: Sequence[ColumnView], beside: Marks | None = None, roughly: int = 1
+    ) -> ClassCounts:
         """Count as `classes` does, in a long table a part of them, and keep nothing of it.
 
         Parameters
@@ -271,25 +342,25 @@ class ShownColumns:
             How much smaller a part than usual is counted.
         """
         with self._lock:
-            last: tuple[frozenset[Look], Marks] | None = self._kept.get("together")
-            before = frozenset[Look]() if last is None else last[0]
+            last: tuple[frozenset[ColumnView], Marks] | None = self._kept.get("together")
+            before = frozenset[ColumnView]() if last is None else last[0]
             marks = np.zeros(self.table.rows, np.uint64) if last is None else last[1].copy()
-            for look in before - set(specs):
-                marks -= self._marks(look)
-            for look in set(specs) - before:
-                marks += self._marks(look)
+            marks -= self._sum(before - set(specs))
+            marks += self._sum(set(specs) - before)
         if beside is not None:
             marks += beside
         return _counted(marks, self.units, max(1, roughly * self.table.rows // _EXACT))
 
-    def _instead(self, specs: Sequence[Look], name: str, changed: Look | None) -> Classes:
+    def _instead(
+        self, specs: Sequence[ColumnView], name: str, changed: ColumnView | None
+    ) -> ClassCounts:
         """Count classes, in a long table a part of them."""
         looks = frozenset(specs)
         before = next(look for look in looks if look.name == name)
         after = looks - {before} | ({changed} if changed is not None else set())
         every = max(1, self.table.rows // _EXACT)
 
-        def find() -> Classes:
+        def find() -> ClassCounts:
             marks = self._together(looks) - self._marks(before)
             if changed is not None:
                 marks += self._marks(changed)
@@ -334,27 +405,34 @@ class ShownColumns:
 
     def _proposed_ends(self, name: str) -> Coding | None:
         with suppress(DomainError):
-            return suggest_ends(self.table.column(name))
+            return suggest_ends(self.table.column(name), self.units)
         return None
 
-    def _together(self, looks: frozenset[Look]) -> Marks:
+    def _together(self, looks: frozenset[ColumnView]) -> Marks:
         """Return one number for each record; equal where all columns are equal."""
-        last: tuple[frozenset[Look], Marks] | None = self._kept.get("together")
+        last: tuple[frozenset[ColumnView], Marks] | None = self._kept.get("together")
         if last is None or last[0] != looks:
-            before: frozenset[Look] = frozenset() if last is None else last[0]
+            before: frozenset[ColumnView] = frozenset() if last is None else last[0]
             total = np.zeros(self.table.rows, np.uint64) if last is None else last[1].copy()
-            for look in before - looks:
-                total -= self._marks(look)
-            for look in looks - before:
-                total += self._marks(look)
+            total -= self._sum(before - looks)
+            total += self._sum(looks - before)
             last = (looks, total)
             # Of the last columns asked for only: these numbers are as long as the table.
             self._kept["together"] = last
         return last[1]
 
-    def _marks(self, look: Look) -> Marks:
+    def _sum(self, looks: Collection[ColumnView]) -> Marks:
+        """Return each record's mark by columns."""
+        total = np.zeros(self.table.rows, np.uint64)
+        for look in looks:
+            total += self._marks(look)
+        return total
+
+    def _marks(self, look: ColumnView) -> Marks:
         found = self._marked.pop(look, None)
-        if found is None:
+        if found is None and look.view and look.rows is not None:
+            found = look.rows.marks_of_rows([look.name])
+        elif found is None:
             found = marks_of([look.shown(self.table).rename(look.name)], self.table.rows)
         if self.table.rows * _WORTH_KEEPING > _MOST_MARKS:
             return found
@@ -363,13 +441,13 @@ class ShownColumns:
         self._marked[look.bare] = found
         return found
 
-    def codes(self, look: Look) -> npt.NDArray[np.integer]:
+    def codes(self, look: ColumnView) -> npt.NDArray[np.integer]:
         """Return a column's values as numbers from 0, shape (n,); −1 where one is missing."""
         if look.view:  # such a column holds codes as it is
             return self._encoded(look)
         return self.keep(("codes", look), lambda: self._encoded(look))
 
-    def _encoded(self, look: Look) -> npt.NDArray[np.integer]:
+    def _encoded(self, look: ColumnView) -> npt.NDArray[np.integer]:
         positions, _ = factorize(look.shown(self.table))
         return positions.astype(np.min_scalar_type(-max(2, int(positions.max(initial=0)) + 1)))
 
@@ -387,42 +465,42 @@ class SampledColumns(ShownColumns):
         return self._rows
 
 
-class LongColumns(ShownColumns):
-    """What is known of the columns of a table that is too long for memory.
+class CountedColumns(ShownColumns):
+    """What is known of the columns of a table whose rows were all counted in one pass.
 
     What was counted in all rows is told of all; the rest is found in the rows of a sample.
     """
 
-    def __init__(self, summary: Summary, long: LongTable) -> None:
+    def __init__(self, summary: Summary, table: LongTable, noise: KeyedNoise | None = None) -> None:
         units = whole = None
-        if long.units is not None:
-            units = units_of(summary.sample, long.units.unit.columns)
-            whole = SampledColumns(summary.every, long.whole.rows)
-        super().__init__(summary.sample, units, whole)
-        self._summary, self.long = summary, long
+        if table.units is not None:
+            units = units_of(summary.sample, table.units.unit.columns)
+            whole = SampledColumns(summary.every, table.whole.rows)
+        super().__init__(summary.sample, units, whole, noise)
+        self._summary, self.leaving = summary, table
         self._views: dict[str, CountedView] = {}
 
     @property
     def rows(self) -> int:
         """How many records leave."""
-        return self.long.rows
+        return self.leaving.rows
 
     @property
     def source(self) -> Table | LongTable:
         """All rows of the source table."""
-        return self.long.whole
+        return self.leaving.whole
 
     @property
     def number_of_units(self) -> int:
         """How many units there are; records where they stand alone."""
-        return self.rows if self.long.units is None else self.long.units.number
+        return self.rows if self.leaving.units is None else self.leaving.units.number
 
     def seen(self, document: Document, recipient: Recipient, context: Context) -> Coarsened:
         """Return what a recipient's view makes of all rows, with the columns of the sample.
 
         Raises the errors of `sfumato.project.release.long_views.counted_view`.
         """
-        counted = counted_view(self.long, document, recipient, context)
+        counted = counted_view(self.leaving, document, recipient, context)
         known = self._views.get(recipient.name)
         if known is None or known.seen.coarsening != counted.seen.coarsening:
             shown = counted.seen.shown_in(self.table)
@@ -433,37 +511,48 @@ class LongColumns(ShownColumns):
             self._views[recipient.name] = known
         return known.seen
 
+    def behind(self, document: Document) -> RecordsBehind:
+        """Return how many records stand behind what is estimated, by units where not all are here.
+
+        Raises as `records_behind`.
+        """
+        if self.whole.table.rows == self.whole.rows:
+            return super().behind(document)
+        return records_behind_parts(document, self.leaving, self.table)
+
     def profile(self, name: str) -> ColumnProfile:
         """Return what a column looks like: shares and the like by the sample."""
         found = super().profile(name)
+        if self.table.rows == self.rows:
+            return found
         known = self._summary.columns.get(name)
         if known is None:
             return replace(found, count=self.rows)
         return replace(found, count=self.rows, missing=known.missing, distinct=known.distinct)
 
-    def _count(self, look: Look) -> npt.NDArray[np.int64]:
+    def _count(self, look: ColumnView) -> npt.NDArray[np.int64]:
         counts = self._summary.columns[look.name].counts
         return super()._count(look) if counts is None else counts
 
-    def _ends_alone(self, look: Look) -> bool:
+    def _ends_alone(self, look: ColumnView) -> bool:
         return 1 in (self._summary.columns[look.name].ends or ())
 
-    def classes(self, specs: Sequence[Look]) -> Classes:
+    def classes(self, specs: Sequence[ColumnView]) -> ClassCounts:
         """Return what all rows came to; of other columns than all that leave, the sample's."""
         alone, sizes = self._known(specs)
         if alone is None:
             return super().classes(specs)
         rows = alone.rows if alone.unit else alone.alone
-        return Classes(alone.alone, alone.smallest, sum(sizes[:SMALL]), rows)
+        return ClassCounts(alone.alone, alone.smallest, sum(sizes[:SMALL]), rows)
 
-    def expected_unique(self, document: Document, specs: Sequence[Look]) -> float | None:
+    def expected_unique(self, document: Document, specs: Sequence[ColumnView]) -> float | None:
         """Return what all rows came to; of other columns than all that leave, the sample's."""
         alone, _ = self._known(specs)
         if alone is None or not alone.weight:
             return super().expected_unique(document, specs)
         return alone.expected
 
-    def _known(self, specs: Sequence[Look]) -> tuple[AloneInRelease | None, tuple[int, ...]]:
+    def _known(self, specs: Sequence[ColumnView]) -> tuple[SampleUniques | None, tuple[int, ...]]:
         """Return what was counted of columns in all rows, and how many small classes there are."""
         alone, sizes = self._summary.alone, self._summary.small
         coarser = [look for look in specs if look.view]
@@ -487,7 +576,8 @@ class LeavingColumns:
 
     def __init__(self, table: Table, keys: KeyRing) -> None:
         self.table, self.keys = table, keys
-        self.whole = ShownColumns(table)
+        self._noise = KeyedNoise(keys)
+        self.whole = ShownColumns(table, noise=self._noise)
         self._known: tuple[object, ShownColumns] | None = None
 
     def of(self, document: Document) -> ShownColumns:
@@ -502,15 +592,15 @@ class LeavingColumns:
         if self._known is None or self._known[0] != asked:
             left = leaving_table(document, self.table, self.keys)
             units = units_of(left, unit.columns)
-            self._known = asked, ShownColumns(left, units, self.whole)
+            self._known = asked, ShownColumns(left, units, self.whole, self._noise)
         return self._known[1]
 
 
-def _bare(looks: frozenset[Look]) -> frozenset[Look]:
+def _bare(looks: frozenset[ColumnView]) -> frozenset[ColumnView]:
     return frozenset(each.bare for each in looks)
 
 
-def _counted(marks: Marks, units: Codes | None, every: int = 1) -> Classes:
+def _counted(marks: Marks, units: Codes | None, every: int = 1) -> ClassCounts:
     if units is not None:
         return _counted_by_unit(marks, units, every)
     if every > 1:
@@ -520,10 +610,12 @@ def _counted(marks: Marks, units: Codes | None, every: int = 1) -> Classes:
     unique = int(np.count_nonzero(sizes == 1))
     small = int(sizes[sizes < SMALL].sum())
     smallest = int(sizes.min()) if len(sizes) else 1
-    return Classes(unique * every, smallest, small * every, unique * every, _error(unique, every))
+    return ClassCounts(
+        unique * every, smallest, small * every, unique * every, _error(unique, every)
+    )
 
 
-def _counted_by_unit(marks: Marks, units: Codes, every: int) -> Classes:
+def _counted_by_unit(marks: Marks, units: Codes, every: int) -> ClassCounts:
     """Count classes by the units in them, or those of a part of the units by chance."""
     chosen = np.ones(len(units), dtype=np.bool_)
     if every > 1:
@@ -541,7 +633,7 @@ def _counted_by_unit(marks: Marks, units: Codes, every: int) -> Classes:
     rows, small = int(np.count_nonzero(alone)), int(np.count_nonzero((of_row < SMALL) & chosen))
     unique = units_among(units, alone)
     smallest = int(sizes.min()) if len(sizes) else 1
-    return Classes(unique * every, smallest, small * every, rows * every, _error(unique, every))
+    return ClassCounts(unique * every, smallest, small * every, rows * every, _error(unique, every))
 
 
 def _error(unique: int, every: int) -> int:

@@ -82,6 +82,8 @@ def _changes(
     recipient: Recipient,
     record: ReleaseRecord,
 ) -> Iterator[tuple[str, Sentence]]:
+    if record.withdrawn is not None:
+        yield "", Sentence("it was withdrawn on {day}", day=record.withdrawn.day)
     before = {plan.key: plan for plan in record.plans}
     for entry in document.policy:
         plan = before.pop(entry.key, None)
@@ -93,7 +95,7 @@ def _changes(
     named = {name for entry in document.policy for name in entry.attributes}
     named |= {name for plan in record.plans for name in plan.attributes}
     yield from _column_changes(document, record, named)
-    yield from _view_changes(recipient, record)
+    yield from _view_changes(document, recipient, record)
     yield from _table_changes(document, record)
 
 
@@ -205,7 +207,9 @@ def _form(column: ColumnSpec) -> tuple[object, ...]:
     return column.binning, column.coded, column.as_pseudonym
 
 
-def _view_changes(recipient: Recipient, record: ReleaseRecord) -> Iterator[tuple[str, Sentence]]:
+def _view_changes(
+    document: Document, recipient: Recipient, record: ReleaseRecord
+) -> Iterator[tuple[str, Sentence]]:
     """Tell of the quasi-identifiers that the recipient would see more or less finely."""
     policy = record.policy
     if policy is None:
@@ -223,6 +227,15 @@ def _view_changes(recipient: Recipient, record: ReleaseRecord) -> Iterator[tuple
         yield "", Sentence("k = {before} then, {now} now", before=was.k, now=now.k)
     if was.suppression != now.suppression:
         yield "", Sentence("another share of records may be suppressed")
+    if bool(was.cells) != bool(now.cells):
+        yield (
+            "",
+            Sentence("single cells were suppressed then, whole records now")
+            if was.cells
+            else Sentence("whole records were suppressed then, single cells now"),
+        )
+    if was.cells and now.cells and (policy.importance or ()) != (document.importance or ()):
+        yield "", Sentence("other columns' cells are suppressed first")
 
 
 def _table_changes(document: Document, record: ReleaseRecord) -> Iterator[tuple[str, Sentence]]:

@@ -1,16 +1,12 @@
-"""Which small groups of people alike a release gives away, and what counts in releases tell.
-
-The custodian sees what releasing less would change, and plays recipient: count queries are answered
-from every release, beside the truth.
-"""
+"""Which small groups of people alike a release gives away, and what releasing less would change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +14,7 @@ import pandas as pd
 import scipy
 
 from sfumato.analysis.all_rows import AllRows
+from sfumato.analysis.answers import Answer, AnswerTable, CellKind, Severity
 from sfumato.analysis.attacker import (
     Attacked,
     Exposure,
@@ -27,31 +24,27 @@ from sfumato.analysis.attacker import (
     trials_of,
 )
 from sfumato.engine.core.columns import Kind
-from sfumato.engine.core.errors import DomainError, EstimationError, HierarchyError, SfumatoError
-from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import Floats, Integers, Value
-from sfumato.engine.core.wording import Sentence, joined
-from sfumato.engine.disclosure.count_queries import (
-    CountAnswer,
-    RatioTails,
-    estimated_answer,
-    matching_groups,
-    query_pool,
-    ratio_tails,
-    riskiest_groups,
-    shares_in_table,
-    true_answer,
+from sfumato.engine.core.errors import (
+    DomainError,
+    EstimationError,
+    HierarchyError,
+    PolicyError,
+    SfumatoError,
 )
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Integers
+from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.estimate_tails import retention_of
-from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_privacy import MOST_DELTA, PrivacyTest
 from sfumato.engine.disclosure.group_risk import (
     Change,
     CurvePoint,
     GroupRisk,
-    Remedy,
     RestsOn,
+    RiskChange,
     RiskLimits,
-    Setting,
+    RiskSetting,
+    Violations,
     group_risk,
     in_bins,
     left_out,
@@ -66,9 +59,11 @@ from sfumato.engine.generalization.hierarchies import hierarchy_of
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.micro_groups import GroupCounts, PublicAttribute, regrouped
 from sfumato.engine.table.profile import suggest_binning
+from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release.views import finest_of
+from sfumato.project.release.groups import usual_knowledge
+from sfumato.project.release.views import coarsening_of, finest_of
 
 FEW_BINS: Final = 10
 """Into how many bins a numeric column without a hierarchy is put to see what that would save."""
@@ -84,7 +79,7 @@ USUAL_RETENTION: Final = 0.5
 
 
 @dataclass(frozen=True)
-class Subject:
+class RiskSubject:
     """An attribute, and what the attacker knows of the people in its table.
 
     Parameters
@@ -123,13 +118,61 @@ class Subject:
         return tuple(found["" if each is None else each.name] for each in views)
 
 
+def grouped_entries(
+    document: Document, attributes: Mapping[str, Attribute]
+) -> dict[str, PolicyEntry]:
+    """Return the attributes whose small groups can be examined, with their entries.
+
+    They have a list of values and are protected by themselves.
+    """
+    single = {one.attributes[0]: one for one in document.policy if len(one.attributes) == 1}
+    return {
+        name: entry
+        for name, entry in single.items()
+        if name in attributes and attributes[name].domain is not None
+    }
+
+
+def subject_of(
+    rows: AllRows,
+    attributes: Mapping[str, Attribute],
+    name: str = "",
+    knows: Sequence[str] | None = None,
+) -> RiskSubject:
+    """Return the attribute that is asked about: the only one where none is named.
+
+    Raises
+    ------
+    PolicyError
+        If none is named where there are several, or it has no list of values.
+    """
+    fitting = grouped_entries(rows.document, attributes)
+    if not name and len(fitting) == 1:
+        [name] = fitting
+    if name not in fitting:
+        raise PolicyError(
+            "{column} is not a sensitive attribute with a list of values."
+            if name
+            else "Which sensitive attribute is meant is not clear.",
+            "Name one with --attribute: {known}.",
+            column=name,
+            known=", ".join(fitting) or "there is none",
+        )
+    known = usual_knowledge(rows.document) if knows is None else tuple(knows)
+    return RiskSubject(rows, fitting[name], known)
+
+
 def promised_limits(entry: PolicyEntry) -> RiskLimits:
-    """Return what is asked of groups: what the entry's mechanism promises them, or the usual."""
+    """Return what is asked of groups: what the entry's mechanism promises them, or the usual.
+
+    Always by the exact test: how well somebody can estimate does not depend on what was promised,
+    and by a published bound groups pass whose shares are known almost for certain.
+    """
     promised = mechanism_called(entry.mechanism).group_limits(entry.settings)
     if promised is None:
         return RiskLimits()
-    epsilon, delta, rule = promised
-    return RiskLimits(epsilon, delta, Rule(rule))
+    epsilon, delta, _ = promised
+    return RiskLimits(epsilon, min(delta, MOST_DELTA))
 
 
 @dataclass(frozen=True)
@@ -154,7 +197,7 @@ class RiskAnswer:
     known: Attacked
     shown: Exposure
     risk: GroupRisk
-    remedies: tuple[Remedy, ...] = ()
+    remedies: tuple[RiskChange, ...] = ()
     released: scipy.sparse.csr_array | None = None
 
     @cached_property
@@ -173,7 +216,11 @@ class RiskAnswer:
 
 
 def answer_risk(
-    subject: Subject, known: Attacked, recipient: Recipient, limits: RiskLimits, context: Context
+    subject: RiskSubject,
+    known: Attacked,
+    recipient: Recipient,
+    limits: RiskLimits,
+    context: Context,
 ) -> RiskAnswer:
     """Examine the groups of one recipient's release.
 
@@ -198,11 +245,21 @@ def answer_risk(
     return RiskAnswer(known, shown, risk)
 
 
-def risk_of_each(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:
+def _has_sound_view(document: Document, recipient: Recipient) -> bool:
+    """Return whether a recipient could be shown the quasi-identifiers as it is decided."""
+    try:
+        coarsening_of(document, recipient)
+    except SfumatoError:
+        return False
+    return True
+
+
+def risk_of_each(subject: RiskSubject, context: Context) -> tuple[RiskAnswer, ...]:
     """Return what each recipient's release gives away; nothing where groups can't be examined."""
     found, limits = [], promised_limits(subject.entry)
     with suppress(SfumatoError):
-        recipients = subject.document.recipients
+        document = subject.document
+        recipients = [each for each in document.recipients if _has_sound_view(document, each)]
         names = [each.name for each in recipients]
         everybody = subject.known_to_each(names, Part(context, 0.0, 0.3))
         for recipient, known in zip(recipients, everybody, strict=True):
@@ -212,7 +269,7 @@ def risk_of_each(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:
     return tuple(found)
 
 
-def with_released(subject: Subject, answer: RiskAnswer, context: Context) -> RiskAnswer:
+def with_released(subject: RiskSubject, answer: RiskAnswer, context: Context) -> RiskAnswer:
     """Return an answer with how often each value is released in each group.
 
     Raises
@@ -229,7 +286,7 @@ def with_released(subject: Subject, answer: RiskAnswer, context: Context) -> Ris
     return replace(answer, released=found)
 
 
-def risk_figures(answer: RiskAnswer) -> dict[str, object]:
+def _figures(answer: RiskAnswer) -> dict[str, Any]:
     """Return what was found as plain JSON values, without any value of the table."""
     total, tails = answer.risk.total, answer.risk.tails
     return {
@@ -238,13 +295,127 @@ def risk_figures(answer: RiskAnswer) -> dict[str, object]:
         "looked up by": str(answer.known.looked_up),
         "groups": total.all_groups,
         "violating_groups": total.groups,
+        "violating_groups_between": list(answer.risk.between or (total.groups, total.groups)),
         "violating_records": total.records,
         "group_share": total.group_share,
         "record_share": total.record_share,
         "highest_confidence": float(tails.within.max()),
         "tails": "exact" if tails.exact else "approximate",
         "tails_error": tails.error,
+        "remedies": [
+            {
+                "column": one.change.attribute,
+                "bins": one.change.bins,
+                "level": one.change.level,
+                "classes": one.change.classes,
+                "groups": one.total.all_groups,
+                "violating_groups": one.total.groups,
+                "violating_records": one.total.records,
+            }
+            for one in answer.remedies
+        ],
     }
+
+
+def limits_sentence(limits: RiskLimits) -> Sentence:
+    """Return what is asked of every group."""
+    words = (
+        "Asked for: Chernoff's upper bound on the chance that an attacker's estimate is off by"
+        " more than {epsilon:.0%} is at least {delta:.0%}."
+    )
+    if limits.rule is PrivacyTest.EXACT:
+        words = (
+            "Asked for: an attacker's estimate of a group's share of any value is too high by more"
+            " than {epsilon:.0%} at least {delta:.0%} of the time, and too low by more than that as"
+            " often; or, where a value is too rare for both, off on one side at least {nearly:.0%}"
+            " of the time."
+        )
+    return Sentence(words, epsilon=limits.epsilon, delta=limits.delta, nearly=1.0 - limits.delta)
+
+
+def change_sentence(change: Change) -> Sentence:
+    """Return what would be released less of."""
+    details = {"column": change.attribute, "level": change.level, "bins": change.bins}
+    if change.level is not None:
+        words = "With {column} at level {level}, {classes} {classes:class|classes}"
+        return Sentence(words, **details, classes=change.classes)
+    if change.bins is None:
+        return Sentence("Without {column}", **details)
+    return Sentence("With {column} in {bins} {bins:bin|bins}", **details)
+
+
+def answer_of_each(found: Sequence[RiskAnswer]) -> Answer | None:
+    """Return which groups each recipient's release gives away; None where none was examined."""
+    if not found:
+        return None
+    limits, known = found[0].risk.limits, found[0].known
+    names = known.grouped.names
+    knows = Sentence(
+        "Whoever knows {names} of a person tells groups of people alike apart, by what the"
+        " recipient sees of these.",
+        names=", ".join(names) if names else Sentence("no public column"),
+    )
+    means = Sentence(
+        "Where that fails, the group can be estimated closely: that is about what people alike"
+        " have in common, not about what one person's row tells, which the promise bounds."
+    )
+    looked_up = dict.fromkeys(one.known.looked_up for one in found if one.known.looked_up)
+    return Answer(
+        (knows, limits_sentence(limits), means),
+        Severity.CAUTION if any(one.risk.total.groups for one in found) else Severity.GOOD,
+        entry=known.attribute.name,
+        tables=tuple(_tables(found)),
+        remedies=(
+            *looked_up,
+            *(estimated_sentence(one) for one in found if one.risk.between is not None),
+        ),
+        facts={
+            "attribute": known.attribute.name,
+            "knows": list(names),
+            "epsilon": limits.epsilon,
+            "delta": limits.delta,
+            "rule": limits.rule.value,
+            "records": known.grouped.records,
+            "recipients": [_figures(one) for one in found],
+        },
+    )
+
+
+def _tables(found: Sequence[RiskAnswer]) -> Iterator[AnswerTable]:
+    """Yield what each release gives away, and what releasing less would change, where asked."""
+    counted: dict[str, CellKind] = {
+        Sentence("Groups estimated closely"): CellKind.COUNT,
+        Sentence("Of groups"): CellKind.COUNT,
+        Sentence("Records"): CellKind.COUNT,
+        Sentence("Share"): CellKind.SHARE,
+    }
+    recipient: dict[str, CellKind] = {Sentence("Recipient"): CellKind.TEXT}
+    level: dict[str, CellKind] = {
+        Sentence("Confidence, up to"): CellKind.SHARE,
+        Sentence("Level"): CellKind.NUMBER,
+    }
+    each = [
+        (
+            one.shown.recipient,
+            *_totals(one.risk.total),
+            float(one.risk.tails.within.max()),
+            one.shown.level,
+        )
+        for one in found
+    ]
+    less = [
+        (one.shown.recipient, change_sentence(remedy.change), *_totals(remedy.total))
+        for one in found
+        for remedy in one.remedies
+    ]
+    changed = recipient | {Sentence("Releasing less"): CellKind.TEXT} | counted
+    yield AnswerTable(recipient | counted | level, each)
+    if less:
+        yield AnswerTable(changed, less)
+
+
+def _totals(total: Violations) -> tuple[int, int, int, float]:
+    return total.groups, total.all_groups, total.records, total.record_share
 
 
 def answer_curves(answer: RiskAnswer, context: Context) -> tuple[CurvePoint, ...]:
@@ -253,7 +424,7 @@ def answer_curves(answer: RiskAnswer, context: Context) -> tuple[CurvePoint, ...
     retention = retention_of(answer.shown.matrix)
     if retention is None or not 0.0 < retention < 1.0:
         retention = USUAL_RETENTION
-    start = Setting(retention, limits, known.grouped.records)
+    start = RiskSetting(retention, limits, known.grouped.records)
     return risk_curves(known.grouped, start, context, rules=[limits.rule])
 
 
@@ -292,24 +463,39 @@ def gain_of(answer: RiskAnswer) -> Gain | None:
 
 
 def estimated_sentence(answer: RiskAnswer) -> str:
-    """Return in how many groups the shares of the values can be estimated."""
+    """Return in how many groups the shares of the values can be estimated, and by which law."""
     total, name = answer.risk.total, answer.known.attribute.name
     details = {"recipient": answer.shown.recipient, "name": name}
     if not total.groups:
-        return Sentence(
+        counted = Sentence(
             "In none of the {groups:,} {groups:group|groups} of people alike can {recipient}"
             " estimate the shares of {name} closely.",
             groups=total.all_groups,
             **details,
         )
-    return Sentence(
-        "In {violating:,} of {groups:,} {groups:group|groups} of people alike, with {share:.0%} of"
-        " the records, {recipient} can estimate the shares of {name} to within {epsilon:.0%}.",
-        violating=total.groups,
-        groups=total.all_groups,
-        share=total.record_share,
-        epsilon=answer.risk.limits.epsilon,
-        **details,
+    else:
+        counted = Sentence(
+            "In {violating:,} of {groups:,} {groups:group|groups} of people alike, with {share:.0%}"
+            " of the records, {recipient} can estimate the shares of {name} to within"
+            " {epsilon:.0%}.",
+            violating=total.groups,
+            groups=total.all_groups,
+            share=total.record_share,
+            epsilon=answer.risk.limits.epsilon,
+            **details,
+        )
+    if answer.risk.between is None:
+        return counted
+    fewest, most = answer.risk.between
+    return joined(
+        counted,
+        Sentence(
+            "Chances are approximate where values are treated differently: counted in simulated"
+            " releases of small groups, by an expansion of the normal law for large ones. With"
+            " their errors there are {fewest:,} to {most:,} {most:such group|such groups}.",
+            fewest=fewest,
+            most=most,
+        ),
     )
 
 
@@ -398,7 +584,7 @@ def _some_rows(attribute: PublicAttribute, sizes: Integers) -> pd.Series:
     return attribute.values.to_series(name=attribute.name).repeat(numbers)
 
 
-def with_remedies(subject: Subject, answer: RiskAnswer, context: Context) -> RiskAnswer:
+def with_remedies(subject: RiskSubject, answer: RiskAnswer, context: Context) -> RiskAnswer:
     """Return an answer with what releasing less of each public column would change.
 
     Where the mechanism protects groups, the release is taken to be made anew for the groups that
@@ -441,220 +627,3 @@ def _made_anew(entry: PolicyEntry, known: Attacked, shown: Exposure) -> RestsOn:
         return trials_of(replace(known, groups=groups, grouped=merged), protected, how)
 
     return rests_on
-
-
-@dataclass(frozen=True)
-class NoisyQuestion:
-    """What is asked of a system that answers counts with noise.
-
-    Parameters
-    ----------
-    privacy_loss
-        λ of one answer.
-    epsilon, delta
-        The relative error, and how often it should be exceeded on either side.
-    smallest
-        Groups have more records than this.
-    count
-        How many groups are examined.
-    """
-
-    privacy_loss: float
-    epsilon: float
-    delta: float
-    smallest: int
-    count: int
-
-
-@dataclass(frozen=True)
-class NoisyAnswer:
-    """The riskiest groups and how often two answers estimate them well.
-
-    Parameters
-    ----------
-    known
-        The attribute as the attacker sees it.
-    question
-        What was asked.
-    groups
-        The riskiest groups, shape (k,).
-    tails
-        How often the ratio misses, for each.
-    table_shares
-        The share of each group's most frequent value in the whole table, shape (k,).
-    """
-
-    known: Attacked
-    question: NoisyQuestion
-    groups: Integers
-    tails: RatioTails
-    table_shares: Floats
-
-    @property
-    def violating(self) -> int:
-        """How many of the groups are given away."""
-        return int(self.tails.violates(self.question.delta).sum())
-
-
-def answer_noisy(subject: Subject, question: NoisyQuestion, context: Context) -> NoisyAnswer:
-    """Find the riskiest groups and how often two noisy counts estimate them well.
-
-    Raises
-    ------
-    SfumatoError
-        If the groups can't be formed, or λ or ε is out of range.
-    """
-    known = subject.known(Part(context, 0.0, 0.9))
-    grouped = known.grouped
-    groups = riskiest_groups(grouped.sizes, grouped.largest, question.smallest, question.count)
-    tails = ratio_tails(
-        grouped.sizes[groups], grouped.largest[groups], question.privacy_loss, question.epsilon
-    )
-    shares = shares_in_table(grouped, grouped.commonest[groups])
-    context.report(1.0, "Noisy counts are examined")
-    return NoisyAnswer(known, question, groups, tails, shares)
-
-
-CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True)
-class Held:
-    """What one recipient holds: the release, and its values counted by group."""
-
-    shown: Exposure
-    released: scipy.sparse.csr_array = field(repr=False)
-
-
-@dataclass(frozen=True)
-class QueryDesk:
-    """All that queries are answered from.
-
-    Parameters
-    ----------
-    known
-        The attribute with its true values, by group.
-    held
-        What each recipient with a sound level holds, the most trusted first.
-    """
-
-    known: Attacked
-    held: tuple[Held, ...]
-
-    def ask(self, conditions: Mapping[str, Value], value: int) -> QueryResult:
-        """Answer one query from every release, with the truth beside it.
-
-        Raises
-        ------
-        EstimationError
-            If no record meets the conditions.
-        """
-        grouped = self.known.grouped
-        met = matching_groups(grouped, conditions)
-        answers = []
-        for held in self.held:
-            try:
-                answer = estimated_answer(
-                    grouped.sizes,
-                    held.released,
-                    met,
-                    value,
-                    held.shown.matrix,
-                    CONFIDENCE,
-                    None if held.shown.trials is None else held.shown.trials.law,
-                )
-            except EstimationError:
-                continue  # a release of pure noise answers nothing
-            answers.append(Answered(held.shown.recipient, held.shown.trust, answer))
-        matching = int(grouped.sizes[met].sum())
-        return QueryResult(true_answer(grouped, met, value), matching, tuple(answers))
-
-
-@dataclass(frozen=True)
-class Answered:
-    """One recipient's answer."""
-
-    recipient: str
-    trust: float
-    answer: CountAnswer
-
-
-@dataclass(frozen=True)
-class QueryResult:
-    """One query's true answer, how many records its conditions match, and all estimates."""
-
-    truth: int
-    matching: int
-    answers: tuple[Answered, ...]
-
-
-@dataclass(frozen=True)
-class PoolErrors:
-    """How well one recipient answers a pool of random queries."""
-
-    recipient: str
-    trust: float
-    mean: float
-    quartiles: tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class PoolResult:
-    """The pool's size and every recipient's relative errors."""
-
-    queries: int
-    recipients: tuple[PoolErrors, ...]
-
-
-def open_desk(subject: Subject, context: Context) -> QueryDesk:
-    """Count the true and the released values in every group.
-
-    Parameters
-    ----------
-    subject
-        The sensitive attribute, and as knowledge the public columns that queries may name.
-    context
-        Progress and cancelling.
-
-    Raises
-    ------
-    SfumatoError
-        If the groups can't be formed.
-    """
-    document, entry = subject.document, subject.entry
-    known = subject.known(Part(context, 0.0, 0.3))
-    attributes, exposed, plans = {known.attribute.name: known.attribute}, [], []
-    for recipient in document.recipients:
-        with suppress(SfumatoError):  # the policy says what is wrong with this recipient's level
-            exposed.append(exposure(document, entry, known, recipient))
-            plans.append(plan_entry(document, entry, attributes, recipient))
-    counted = released_values(subject.rows, plans, known, Part(context, 0.3, 1.0))
-    held = [Held(shown, released) for shown, released in zip(exposed, counted, strict=True)]
-    held.sort(key=lambda each: -each.shown.trust)
-    context.report(1.0, "Ready for queries")
-    return QueryDesk(known, tuple(held))
-
-
-def answer_pool(desk: QueryDesk, context: Context) -> PoolResult:
-    """Answer a pool of random queries from every release.
-
-    Raises
-    ------
-    EstimationError
-        If no query is answered by enough records.
-    """
-    pool = query_pool(desk.known.grouped, Part(context, 0.0, 0.5))
-    found = []
-    for place, held in enumerate(desk.held):
-        context.report(0.5 + 0.5 * place / len(desk.held), "Answering queries")
-        try:
-            errors = pool.relative_errors(held.released, held.shown.matrix)
-        except EstimationError:
-            continue  # a release of pure noise answers nothing
-        low, middle, high = (float(q) for q in np.quantile(errors, (0.25, 0.5, 0.75)))
-        found.append(
-            PoolErrors(
-                held.shown.recipient, held.shown.trust, float(errors.mean()), (low, middle, high)
-            )
-        )
-    return PoolResult(pool.size, tuple(found))

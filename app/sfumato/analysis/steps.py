@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sfumato.analysis.guarantee import Guarantee, promise_is_empty
-from sfumato.analysis.readiness import Readiness
 from sfumato.analysis.since_release import SinceRelease, since_releases
+from sfumato.analysis.verdicts import Readiness
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.table.table import Attribute
@@ -155,8 +155,8 @@ def _policy(work: Work) -> Step:
     if not work.document.sensitive and not work.document.policy:
         return Step(StepState.EMPTY, Sentence("Mark a column as sensitive first."))
     done = Sentence(
-        "Every sensitive attribute is protected, every recipient has a level, and nothing grave"
-        " is open."
+        "Every sensitive attribute is protected, every recipient has a level, and no danger is"
+        " unresolved."
     )
     return _first(
         (StepState.ATTENTION, _wrong(work)),

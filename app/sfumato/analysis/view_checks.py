@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-import numpy as np
-
-from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
-from sfumato.analysis.shown_columns import Classes, LongColumns, Look, ShownColumns, look_of
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.counted_rows import (
+    CoarsenedRows,
+    GroundRows,
+    ShownColumnsOfView,
+    ShownGroundRows,
+)
+from sfumato.analysis.findings import About, Examined, Finding, Remedy, RemedyKind
+from sfumato.analysis.shown_columns import (
+    ClassCounts,
+    ColumnView,
+    CountedColumns,
+    ShownColumns,
+    look_of,
+)
 from sfumato.analysis.views import with_levels
 from sfumato.engine.core.errors import DiversityError, SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.generalization.chain import view_of
+from sfumato.engine.generalization.cells import CellCosts, cells_hidden, hides
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
-from sfumato.engine.generalization.distinct_rows import (
-    DistinctRows,
-    Weights,
-)
+from sfumato.engine.generalization.distinct_rows import DistinctRows, ViewedRows
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.table.repeated_units import Units
+from sfumato.engine.generalization.views import view_as
 from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
 from sfumato.project.release.groups import public_names
 from sfumato.project.release.long_views import long_view
@@ -36,58 +44,89 @@ from sfumato.project.release.views import (
     coarsening_of,
     coded,
     quasi_identifiers,
-    shown_by,
 )
 
 _COUNTED: Final = 2
 """So many raised levels are counted with all columns that leave, the best first."""
 
 
-def shown_to(document: Document, recipient: Recipient, columns: ShownColumns) -> tuple[Look, ...]:
+def shown_to(
+    document: Document, recipient: Recipient, columns: ShownColumns
+) -> tuple[ColumnView, ...]:
     """Return the columns that a recipient sees unperturbed, as they leave.
 
     Raises the errors of `coarsening_of` and `coarsened`.
     """
     names = [name for name in public_names(document) if name in columns.table.columns]
     looks = {name: look_of(document.column(name)) for name in names}
-    seen = _seen_by(document, recipient, columns)
+    seen = seen_by(document, recipient, columns)
     if seen is not None:
         told = _told(document, seen)
-        for name in seen.changed:
-            looks[name] = replace(looks[name], view=told[name], column=seen.columns[name])
+        rows = seen.rows if isinstance(seen, CoarsenedRows) else None
+        for name in looks.keys() & told.keys():
+            looks[name] = replace(looks[name], rows=rows)
+            if name in seen.changed:
+                column = seen.columns[name] if rows is None else None
+                looks[name] = replace(looks[name], view=told[name], column=column)
     return tuple(looks.values())
 
 
 def _told(document: Document, seen: Coarsened) -> dict[str, str]:
     """Return what decides how a view shows each column: its level, and which rows are hidden."""
-    hidden = seen.view.suppressed
-    which = hashlib.sha256(np.packbits(hidden).tobytes()).hexdigest() if hidden.any() else ""
-    return {
-        name: canonical_json(
-            [to_plain(recipe), to_plain(document.column(name)), seen.coarsening.level(name), which]
+    found = {}
+    # Of counted rows it takes what they were counted by to tell which are hidden.
+    by = dict(seen.rows.counted.told) if isinstance(seen, CoarsenedRows) else {}
+    counted_by = hashlib.sha256(canonical_json(by).encode()).hexdigest()
+    for axis, (name, recipe) in enumerate(seen.coarsening.hierarchies.items()):
+        which, level = seen.view.marks[axis], seen.coarsening.level(name)
+        hidden = [which, counted_by] if which else []
+        found[name] = canonical_json(
+            [to_plain(recipe), to_plain(document.column(name)), level, hidden]
         )
-        for name, recipe in seen.coarsening.hierarchies.items()
-    }
+    return found
 
 
-def _seen_by(document: Document, recipient: Recipient, columns: ShownColumns) -> Coarsened | None:
-    """Return what a recipient's view makes of the rows; None without one."""
+def seen_by(document: Document, recipient: Recipient, columns: ShownColumns) -> Coarsened | None:
+    """Return what a recipient's view makes of the rows; None without one.
+
+    Raises the errors of `coarsening_of` and `coarsened`.
+    """
     coarsening = coarsening_of(document, recipient)
     if coarsening is None:
         return None
-    if isinstance(columns, LongColumns):
+    if isinstance(columns, CountedColumns):
         return columns.seen(document, recipient, Silent())
     asked = (canonical_json(coarsening.to_dict()), _recipes(document, coarsening))
 
     def find() -> Coarsened:
-        rows = _rows_before(document, columns, coarsening)
-        view, _ = view_of(rows, coarsening.own.k)
-        units = columns.units
-        counted = rows.rows if units is None else int(units.max(initial=-1)) + 1
-        quasi = rows.quasi_identifiers
-        return shown_by(coarsening, document.columns, columns.table, quasi, view, counted)
+        counted, rows = _rows_before(document, columns, coarsening)
+        return _seen_in(document, columns, coarsening, counted, rows)
 
     return columns.latest(f"view of {recipient.name}", asked, find)
+
+
+def _seen_in(
+    document: Document,
+    columns: ShownColumns,
+    coarsening: Coarsening,
+    counted: GroundRows,
+    rows: DistinctRows,
+) -> CoarsenedRows:
+    """Return what a view makes of counted rows."""
+    shown = rows.shown(rows.node, coarsening.own.k, coarsening.own_costs)
+    view = view_as(rows, coarsening.own.k, shown)
+    changed = frozenset(
+        name
+        for axis, name in enumerate(rows.names)
+        if rows.node[axis] or hides(shown.hidden, axis).any()
+    )
+    specs = {name: document.column(name) for name in rows.names}
+    found = ShownGroundRows(columns.table, specs, counted, rows, shown, changed)
+    highest = {each.name: each.height for each in rows.quasi_identifiers}
+    units = columns.units
+    number = rows.rows if units is None else int(units.max(initial=-1)) + 1
+    seen = ShownColumnsOfView(found)
+    return CoarsenedRows(coarsening, seen, changed, view, highest, number, rows=found)
 
 
 def _recipes(document: Document, coarsening: Coarsening) -> dict[str, str]:
@@ -98,32 +137,58 @@ def _recipes(document: Document, coarsening: Coarsening) -> dict[str, str]:
     }
 
 
-def _rows_before(document: Document, columns: ShownColumns, coarsening: Coarsening) -> DistinctRows:
-    """Return the rows at a view's levels, those hidden that the views before it suppress."""
+def _rows_before(
+    document: Document, columns: ShownColumns, coarsening: Coarsening
+) -> tuple[GroundRows, DistinctRows]:
+    """Return the counted rows, and these at a view's levels, with what views before it hide."""
     recipes, steps = _recipes(document, coarsening), coarsening.steps
     nodes = [tuple(step.levels[name] for name in recipes) for step in steps]
-    quasi: Sequence[QuasiIdentifier]
-    units: Units = columns.units
-    weights = None
-    if isinstance(columns, LongColumns):
-        apart = long_view(columns.long, document.columns, coarsening, Silent()).apart
-        quasi, weights, units = apart.quasi, apart.counts, apart.units
-    else:
-        quasi = [_encoded(document, columns, coarsening, *each) for each in recipes.items()]
-    check_heights(coarsening, quasi)
+    counted = _counted(document, columns, coarsening, recipes)
+    check_heights(coarsening, [each for each in counted.quasi if each.name in recipes])
 
     def rows_at(place: int) -> DistinctRows:
         def find() -> DistinctRows:
             if place:
                 finer = rows_at(place - 1)
-                hidden = finer.shown(finer.node, steps[place - 1].k).suppressed
+                step = steps[place - 1]
+                costs = coarsening.costs(step, finer.names)
+                hidden = finer.shown(finer.node, step.k, costs).hidden
                 return replace(finer, hidden=hidden).joined(nodes[place])
-            return _grouped(columns, quasi, recipes, nodes[0], units, weights)
+            return _grouped(columns, counted, recipes, nodes[0])
 
-        before = [(step.k, node) for step, node in zip(steps[:place], nodes, strict=False)]
-        return columns.latest(f"rows of view {place}", (recipes, before, nodes[place]), find)
+        costs = [coarsening.costs(step, tuple(recipes)) for step in steps]
+        before = [*zip([step.k for step in steps[:place]], nodes, costs, strict=False)]
+        asked = (recipes, before, nodes[place], counted.told)
+        return columns.latest(f"rows of view {place}", asked, find)
 
-    return rows_at(len(steps) - 1)
+    return counted, rows_at(len(steps) - 1)
+
+
+def _counted(
+    document: Document, columns: ShownColumns, coarsening: Coarsening, recipes: Mapping[str, str]
+) -> GroundRows:
+    """Return the rows counted by their quasi-identifiers, or by some more that were before."""
+    if isinstance(columns, CountedColumns):
+        apart = long_view(columns.leaving, document.columns, coarsening, Silent()).apart
+        told = {**recipes, "": canonical_json(list(apart.floor))}
+        return GroundRows(told, apart.quasi, apart.counts, apart.units)
+    for _, known in columns.answers("counted rows"):
+        if recipes.items() <= known.told.items():
+            recipes = known.told
+
+    def find() -> GroundRows:
+        quasi = [_encoded(document, columns, coarsening, *each) for each in recipes.items()]
+        return GroundRows.of(recipes, quasi, columns.units)
+
+    return columns.latest("counted rows", recipes, find)
+
+
+def encoded_of(
+    document: Document, columns: ShownColumns, coarsening: Coarsening, name: str
+) -> QuasiIdentifier:
+    """Return a quasi-identifier as its hierarchy encodes the rows that are looked at."""
+    told = _recipes(document, coarsening)[name]
+    return _encoded(document, columns, coarsening, name, told)
 
 
 def _encoded(
@@ -135,35 +200,30 @@ def _encoded(
 
 
 def _grouped(
-    columns: ShownColumns,
-    quasi: Sequence[QuasiIdentifier],
-    recipes: Mapping[str, str],
-    node: Node,
-    units: Units,
-    weights: Weights,
+    columns: ShownColumns, counted: GroundRows, recipes: Mapping[str, str], node: Node
 ) -> DistinctRows:
-    """Group the rows at a node, or join what an earlier question told apart where that will do."""
-    told: Mapping[str, str]
+    """Group counted rows at a node, or join what an earlier question told apart where it may."""
     finer: Node
-    for (told, _, finer), known in columns.answers("rows of view 0"):
+    for (told, _, finer, by), known in columns.answers("rows of view 0"):
         levels = dict(zip(told, finer, strict=True))
-        same = all(told.get(name) == recipe for name, recipe in recipes.items())
+        same = by == counted.told and all(name in levels for name in recipes)
         if same and all(levels[name] <= at for name, at in zip(recipes, node, strict=True)):
             rows: DistinctRows = known.joined(node, tuple(recipes))
             return rows
-    return DistinctRows.of(quasi, node, units, weights)
+    return counted.at(node, tuple(recipes))
 
 
 def broken_views(examined: Examined) -> Iterator[Finding]:
     """Tell where a recipient's view does not keep its k; a release would be refused."""
     document, recipient = examined.document, examined.recipient
-    seen = _seen_by(document, recipient, examined.columns)
+    seen = seen_by(document, recipient, examined.columns)
     if seen is None:
         return
     try:
         check_view(seen)
     except DiversityError as error:
-        before = seen.view.suppressed_rows
+        by_cell = seen.coarsening.own.cells
+        before = seen.view.suppressed_cells if by_cell else seen.view.suppressed_rows
         options = sorted(_raised(examined), key=lambda one: (one.suppressed, one.loss))
         yield Finding(
             "View",
@@ -180,6 +240,18 @@ def broken_views(examined: Examined) -> Iterator[Finding]:
             asks=False,
             refuses=True,
         )
+
+
+def is_broken(examined: Examined) -> bool:
+    """Return whether a recipient's view does not keep its k, so that nothing can be released."""
+    seen = seen_by(examined.document, examined.recipient, examined.columns)
+    if seen is None:
+        return False
+    try:
+        check_view(seen)
+    except DiversityError:
+        return True
+    return False
 
 
 def raised_levels(examined: Examined, before: int) -> tuple[Remedy, ...]:
@@ -219,7 +291,9 @@ class RaisedView:
     rows, node, k
         The rows as the views before it leave them, its levels, and its k.
     of_rows
-        Which of the rows that differ each row of the table is; None where `rows` are all of it.
+        Which of the counted rows each row of the table is, shape (n,).
+    costs
+        What suppressing a cell costs; None where rows are suppressed.
     """
 
     followed: tuple[str, ...]
@@ -227,7 +301,13 @@ class RaisedView:
     rows: DistinctRows
     node: Node
     k: int
-    of_rows: IntArray | None = None
+    of_rows: IntArray
+    costs: CellCosts = None
+
+    @property
+    def shown(self) -> ViewedRows:
+        """What it makes of the rows."""
+        return self.rows.shown(self.node, self.k, self.costs)
 
 
 def raised_view(examined: Examined, levels: Mapping[str, int]) -> RaisedView:
@@ -247,19 +327,24 @@ def raised_view(examined: Examined, levels: Mapping[str, int]) -> RaisedView:
     # Those who are trusted more see what they saw, so their views are known.
     same = coarsening.steps[:-1] == today.steps[:-1]
     before = today if same else coarsening
-    rows, of_rows = _rows_before(document, columns, before), None
-    if isinstance(columns, LongColumns):
-        apart = long_view(columns.long, document.columns, before, Silent()).apart
+    counted, rows = _rows_before(document, columns, before)
+    if counted.place is not None:
+        of_rows = counted.place
+    else:
+        assert isinstance(columns, CountedColumns)
+        apart = long_view(columns.leaving, document.columns, before, Silent()).apart
         of_rows = apart.places(apart.codes(columns.table))
     node = tuple(coarsening.level(each) for each in rows.names)
     recipes = tuple(_recipes(document, coarsening).values())
     told = (canonical_json(coarsening.to_dict()), recipes)
-    return RaisedView(followed, told, rows, node, coarsening.own.k, of_rows)
+    own = coarsening.own
+    costs = coarsening.costs(own, rows.names)
+    return RaisedView(followed, told, rows, node, own.k, of_rows, costs)
 
 
 def counted_with(
-    examined: Examined, view: RaisedView, looks: Mapping[str, Look], roughly: int = 1
-) -> Classes:
+    examined: Examined, view: RaisedView, looks: Mapping[str, ColumnView], roughly: int = 1
+) -> ClassCounts:
     """Count the classes of all columns that leave for a recipient, with another view of some.
 
     Parameters
@@ -273,11 +358,12 @@ def counted_with(
     """
     rows, node = view.rows, view.node
 
-    def find() -> Classes:
-        shown = rows.shown(node, view.k)
-        hides = shown.suppressed.any()
+    def find() -> ClassCounts:
+        shown = view.shown
         changed = [
-            n for n, at in zip(rows.names, node, strict=True) if n in looks and (at or hides)
+            name
+            for axis, (name, at) in enumerate(zip(rows.names, node, strict=True))
+            if name in looks and (at or hides(shown.hidden, axis).any())
         ]
         others = [
             # What the view coarsens today it may show as it is.
@@ -286,9 +372,7 @@ def counted_with(
             if name not in changed
         ]
         marks = rows.marks(node, shown, changed)
-        if view.of_rows is not None:
-            marks = marks[view.of_rows]
-        return examined.columns.passing(others, marks, roughly)
+        return examined.columns.passing(others, marks[view.of_rows], roughly)
 
     told = frozenset(look.bare for look in looks.values())
     return examined.columns.keep(("raised and counted", view.told, told, roughly), find)
@@ -308,7 +392,7 @@ class _Raised:
 
 def _raised(examined: Examined) -> list[_Raised]:
     """Return what each quasi-identifier one level up comes to; none where no view can be made."""
-    seen = _seen_by(examined.document, examined.recipient, examined.columns)
+    seen = seen_by(examined.document, examined.recipient, examined.columns)
     found: list[_Raised] = []
     for column in () if seen is None else quasi_identifiers(examined.document):
         level = 0 if seen is None else seen.coarsening.level(column) + 1
@@ -324,8 +408,10 @@ def _raised(examined: Examined) -> list[_Raised]:
 
 def _figures(view: RaisedView) -> tuple[int, int, float]:
     """Return how many a view leaves unique and suppressed, and what it loses."""
-    rows, shown = view.rows, view.rows.shown(view.node, view.k)
+    rows, shown = view.rows, view.shown
     suppressed = int(rows.counts[shown.suppressed].sum())
+    if view.costs is not None:
+        suppressed = int(rows.counts @ cells_hidden(shown.hidden, len(rows.names)))
     return rows.unique(shown)[0], suppressed, rows.loss(view.node, shown)
 
 
@@ -338,7 +424,7 @@ def _raise(
         figures = "{before:,} → {about}{after:,} suppressed"
     told = Sentence(figures, before=before, about="≈ " if error else "", after=after)
     return Remedy(
-        Deed.RAISE,
+        RemedyKind.RAISE,
         Sentence(
             words,
             column=one.column,

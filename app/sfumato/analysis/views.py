@@ -5,58 +5,50 @@ The window, the command line and the report ask here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-import pandas as pd
-
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError
-from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.generalization.chain import (
-    Demand,
-    View,
-    find_chain,
-    nodes_keeping,
-    views_of,
-)
-from sfumato.engine.generalization.coded import QuasiIdentifier
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
+from sfumato.engine.core.wording import listed
+from sfumato.engine.generalization.chain import find_chain, nodes_keeping
+from sfumato.engine.generalization.coded import LARGEST_LATTICE, QuasiIdentifier
 from sfumato.engine.generalization.distinct_rows import Weights
-from sfumato.engine.generalization.hierarchies import propose_hierarchy
+from sfumato.engine.generalization.hierarchies import Recipe, Suppression, propose_hierarchy
 from sfumato.engine.generalization.lattice import NodeSet
+from sfumato.engine.generalization.views import Demand, View, views_of
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.combinations import marks_of
-from sfumato.engine.table.repeated_units import Units, count_units, units_among, units_of
+from sfumato.engine.table.repeated_units import Units
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, Recipient, ViewRule
-from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.long_leaving import every_row_leaving, leaving_rows
 from sfumato.project.release.long_survey import LongSurvey
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import counted_view, long_view, rows_apart
-from sfumato.project.release.release_columns import leaving_table
-from sfumato.project.release.uniqueness import AloneInRelease, alone_in_release
+from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.release.views import (
+    cell_costs,
+    check_cells,
     check_k,
     check_view,
-    coarsened,
     coarsening_of,
-    coded,
     in_chain,
     quasi_identifiers,
-    shown_by,
 )
 
-_INSIDE: Final = 3
-"""The k proposed for whoever is trusted most of several."""
 _AMONG: Final = 5
+"""The k proposed for whoever is trusted more: the check before a release asks for no less."""
 _OUTSIDE: Final = 20
 """The k proposed for whoever is trusted least."""
-PROPOSED_SHARE: Final = 0.01
+_ALL: Final = 1 - 1e-9
+_SHARE: Final = 0.01
+_MOST: Final = 0.1
+"""The share of the records that may be suppressed, as proposed; and the most in a small table."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +71,9 @@ class SeenBy:
         Why a release with this view would be refused; empty where it would not.
     by_unit
         Whether units are counted in place of records.
+    alone
+        What is unique on all columns that leave unperturbed, weights and others among them, as it
+        is counted before a release; None where that can't be said.
     """
 
     recipient: str
@@ -89,52 +84,50 @@ class SeenBy:
     view: View | None = None
     problem: str = ""
     by_unit: bool = False
+    alone: SampleUniques | None = None
 
     @property
-    def sentence(self) -> str:
-        """What it comes to, in a sentence; empty where that can't be said."""
-        if self.view is None:
-            return ""
-        if self.by_unit:
-            return Sentence(
-                "{recipient}: the smallest class has {smallest:,} {smallest:unit|units},"
-                " {unique:,} {unique:unit|units} ({rows:,} {rows:record|records}) {unique:is|are}"
-                " unique, {suppressed:,} of {records:,} {records:record|records}"
-                " {suppressed:is|are} suppressed.",
-                recipient=self.recipient,
-                smallest=self.view.smallest,
-                unique=self.view.unique,
-                rows=self.view.unique_rows,
-                suppressed=self.view.suppressed_rows,
-                records=self.records,
-            )
-        return Sentence(
-            "{recipient}: the smallest class has {smallest:,} {smallest:record|records},"
-            " {unique:,} {unique:is|are} unique, {suppressed:,} of {records:,} {suppressed:is|are}"
-            " suppressed.",
-            recipient=self.recipient,
-            smallest=self.view.smallest,
-            unique=self.view.unique,
-            suppressed=self.view.suppressed_rows,
-            records=self.records,
-        )
+    def unique(self) -> int | None:
+        """How many records, or units, are unique on all columns that leave unperturbed.
+
+        Of the quasi-identifiers alone where the others can't be counted; None where neither can.
+        """
+        if self.alone is not None:
+            return self.alone.alone
+        return None if self.view is None else self.view.unique
+
+    @property
+    def unique_rows(self) -> int | None:
+        """By how many records those that are unique are found."""
+        if self.alone is not None:
+            return self.alone.rows if self.by_unit else self.alone.alone
+        return None if self.view is None else self.view.unique_rows
 
 
-def that_leave(
+def released_rows(
     document: Document, table: Table | LongTable, keys: KeyRing, context: Context
-) -> Table | LongTable:
+) -> LongTable:
     """Return the rows that leave, in which views are counted.
 
     Raises the errors of `leaving_rows`.
     """
-    if isinstance(table, LongTable):
-        return leaving_rows(table, document, keys, context)
-    return leaving_table(document, table, keys)
+    return leaving_rows(LongTable.of(table), document, keys, context)
 
 
 @dataclass(frozen=True)
-class _Encoded:
-    """Quasi-identifiers of rows that may stand for several, whose these are, and how many."""
+class QuasiRows:
+    """Quasi-identifiers of rows that may stand for several, whose these are, and how many.
+
+    Parameters
+    ----------
+    quasi
+        The quasi-identifiers, with the codes of all rows.
+    units, weights
+        Each row's unit, None where rows stand alone; and how many rows of the table each stands
+        for, None for one each.
+    counted
+        How many units, or rows of the table, there are.
+    """
 
     quasi: tuple[QuasiIdentifier, ...]
     units: Units
@@ -142,17 +135,22 @@ class _Encoded:
     counted: int
 
     @classmethod
-    def of(cls, document: Document, table: Table | LongTable, context: Context) -> _Encoded:
+    def of(
+        cls,
+        document: Document,
+        table: Table | LongTable,
+        recipes: Mapping[str, Recipe],
+        context: Context,
+    ) -> QuasiRows:
+        """Encode the rows of a table by the hierarchies of some columns.
+
+        Raises `SfumatoError` if a hierarchy does not fit, or too many rows of a long table differ.
+        """
         context.report(0.0, "Encoding the quasi-identifiers")
         unit = None if document.unit is None else document.unit.columns
-        recipes = {name: document.hierarchies[name] for name in _with_hierarchies(document)}
-        if isinstance(table, LongTable):
-            floor = dict.fromkeys(recipes, 0)
-            apart = rows_apart(table, document.columns, recipes, floor, context, unit)
-            return cls(apart.quasi, apart.units, apart.counts, apart.number)
-        units = None if unit is None else units_of(table, unit)
-        counted = table.rows if units is None else int(units.max(initial=-1)) + 1
-        return cls(coded(document.columns, recipes, table), units, None, counted)
+        given = (document.columns, recipes, dict.fromkeys(recipes, 0), context, unit)
+        apart = rows_apart(LongTable.of(table), *given)
+        return cls(apart.quasi, apart.units, apart.counts, apart.number)
 
 
 def views_in(document: Document, table: Table | LongTable, context: Context) -> tuple[SeenBy, ...]:
@@ -161,88 +159,58 @@ def views_in(document: Document, table: Table | LongTable, context: Context) -> 
     Parameters
     ----------
     document, table
-        What is decided, and the rows that leave (`that_leave`).
+        What is decided, and the rows that leave (`released_rows`).
     context
         Progress and cancelling.
     """
     chain = in_chain(document)
     if not chain:
         return ()
-    if isinstance(table, LongTable):
-        return _views_in_parts(document, table, chain, context)
-    units, counted = None, table.rows
+    rows = _with_units(document, table)
+    counted, found = rows.rows if rows.units is None else rows.units.number, list[SeenBy]()
     try:
-        if document.unit is not None:
-            units = units_of(table, document.unit.columns)
-            counted = int(units.max()) + 1
-        coarsenings = [coarsening_of(document, each) for each in chain]
-        hierarchies = {n: document.hierarchies[n] for n in quasi_identifiers(document)}
-        context.report(0.1, "Encoding the quasi-identifiers")
-        quasi = coded(document.columns, hierarchies, table)
-        nodes = [tuple(_rule(each).levels.get(q.name, 0) for q in quasi) for each in chain]
-        _check_heights(chain, {q.name: q.height for q in quasi})
-        context.report(0.5, "Counting the classes")
-        views = views_of(quasi, nodes, [_rule(each).k for each in chain], units) if quasi else ()
-    except SfumatoError as error:
-        return tuple(
-            SeenBy(each.name, _rule(each), {}, table.rows, counted, None, error.sentence)
-            for each in chain
-        )
-    found = []
-    for each, coarsening, view in zip(chain, coarsenings, views, strict=False):
-        levels = {q.name: (_rule(each).levels.get(q.name, 0), q.height) for q in quasi}
-        problem = ""
-        if coarsening is not None:
-            try:
-                check_view(shown_by(coarsening, document.columns, table, quasi, view, counted))
-            except DiversityError as error:
-                problem = error.sentence
-        own = (each.name, _rule(each), levels, table.rows, counted)
-        found.append(SeenBy(*own, view, problem, units is not None))
-    context.report(1.0, "The classes are counted")
-    return tuple(found)
-
-
-def _views_in_parts(
-    document: Document, table: LongTable, chain: Sequence[Recipient], context: Context
-) -> tuple[SeenBy, ...]:
-    """Return what `views_in` does of a long table."""
-    found = []
-    counted = table.rows if table.units is None else table.units.number
-    try:
-        for place, each in enumerate(chain):
-            part = Part(context, place / len(chain), (place + 1) / len(chain))
-            coarsening, problem = coarsening_of(document, each), ""
+        for each, part in one_by_one(context, chain):
+            coarsening, problem, alone = coarsening_of(document, each), "", None
             if coarsening is None:
                 return ()
-            seen = long_view(table, document.columns, coarsening, part)
+            seen = long_view(rows, document.columns, coarsening, Part(part, 0.0, 0.5))
             levels = {name: (coarsening.level(name), top) for name, top in seen.highest.items()}
             try:
                 check_view(seen)
             except DiversityError as error:
                 problem = error.sentence
-            own = (each.name, _rule(each), levels, table.rows, seen.units, seen.view, problem)
-            found.append(SeenBy(*own, document.unit is not None))
+            with suppress(SfumatoError):  # weights that say nothing hide no view
+                alone = counted_view(rows, document, each, Part(part, 0.5, 1.0)).alone
+            own = (each.name, _rule(each), levels, rows.rows, seen.units, seen.view, problem)
+            found.append(SeenBy(*own, document.unit is not None, alone))
     except SfumatoError as error:
         return tuple(
-            SeenBy(each.name, _rule(each), {}, table.rows, counted, None, error.sentence)
+            SeenBy(each.name, _rule(each), {}, rows.rows, counted, None, error.sentence)
             for each in chain
         )
+    context.report(1.0, "The classes are counted")
     return tuple(found)
 
 
-def as_they_are(
+def _with_units(document: Document, table: Table | LongTable) -> LongTable:
+    """Return rows that all leave, with their units where the document states any."""
+    rows = LongTable.of(table)
+    if document.unit is None or rows.units is not None:
+        return rows
+    return every_row_leaving(rows, document.unit, Silent())
+
+
+def uncoarsened_views(
     document: Document, table: Table | LongTable, context: Context
 ) -> tuple[SeenBy, ...]:
     """Return what those see who have no view: today's classes, with no hierarchy needed.
 
-    Of a long table, hierarchies are needed: without, and where too many rows differ, there is no
-    view.
+    Where too many rows differ, there is no view.
 
     Parameters
     ----------
     document, table
-        What is decided, and the rows that leave (`that_leave`).
+        What is decided, and the rows that leave (`released_rows`).
     context
         Progress and cancelling.
     """
@@ -250,27 +218,19 @@ def as_they_are(
     without = [each.name for each in document.recipients if each.view is None]
     if not names or not without or not table.rows:
         return ()
-    by_unit = document.unit is not None
-    if isinstance(table, LongTable):
-        bare, known = table.rows if table.units is None else table.units.number, None
-        with suppress(SfumatoError):
-            rows = _Encoded.of(document, table, context)
-            node = (0,) * len(names)
-            (known,) = views_of(rows.quasi, [node], [1], rows.units, rows.weights)
-        return tuple(
-            SeenBy(name, ViewRule(), {}, table.rows, bare, known, by_unit=by_unit)
-            for name in without
-        )
-    units = None if document.unit is None else units_of(table, document.unit.columns)
-    shown = (document.column(n).shown(table.column(n)).rename(n) for n in names)
-    classes, found = pd.factorize(marks_of(shown, table.rows))
-    sizes = count_units(classes, units, len(found))
-    alone = sizes[classes] == 1
-    nothing, own = np.zeros(table.rows, np.bool_), int(np.count_nonzero(alone))
-    view = View((0,) * len(names), 1, nothing, sizes, units_among(units, alone), own, 0.0)
-    counted = table.rows if units is None else int(units.max()) + 1
+    by_unit, alone, known = document.unit is not None, None, None
+    rows = _with_units(document, table)
+    with suppress(SfumatoError):  # weights that say nothing hide no classes
+        alone = _alone(document, rows, None, Part(context, 0.5, 1.0))
+    counted = rows.rows if rows.units is None else rows.units.number
+    with suppress(SfumatoError):
+        recipes = {name: document.hierarchies.get(name, Suppression()) for name in names}
+        encoded = QuasiRows.of(document, rows, recipes, Part(context, 0.0, 0.5))
+        node = (0,) * len(names)
+        (known,) = views_of(encoded.quasi, [node], [1], encoded.units, encoded.weights)
     return tuple(
-        SeenBy(name, ViewRule(), {}, table.rows, counted, view, by_unit=by_unit) for name in without
+        SeenBy(name, ViewRule(), {}, rows.rows, counted, known, "", by_unit, alone)
+        for name in without
     )
 
 
@@ -296,19 +256,38 @@ def proposed_ks(
     for place, each in enumerate(order):
         if each.view is None:
             last, first = place == len(order) - 1, place == 0
-            k = _OUTSIDE if last and not first else _INSIDE if first and len(order) > 2 else _AMONG
+            k = _OUTSIDE if last and not first else _AMONG
             more = [other.view.k for other in order[:place] if other.view is not None]
             less = [other.view.k for other in order[place:] if other.view is not None]
             proposed[each.name] = min([max([k, *more]), *less, max(table.rows, 1)])
     return proposed
 
 
+def proposed_share(ks: Iterable[int], rows: int) -> float:
+    """Return the share of the records that may be suppressed, as it is proposed to all.
+
+    Suppressed records are a class of their own: fewer than k can't be, and whoever sees more
+    suppresses no more. So that anybody can suppress some, the share grows where a table is small.
+
+    Parameters
+    ----------
+    ks
+        The recipients' k.
+    rows
+        The records, n.
+    """
+    needed = math.ceil(100 * max(ks, default=1) / max(rows, 1)) / 100
+    return needed if _SHARE < needed <= _MOST else _SHARE
+
+
 def with_proposed_ks(
     document: Document, attributes: Mapping[str, Attribute], table: Table | LongTable
 ) -> Document:
     """Return the document with a k, and a share of suppressed rows, wherever none is stated."""
-    for name, k in proposed_ks(document, attributes, table).items():
-        document = with_statement(document, name, k, PROPOSED_SHARE)
+    ks = proposed_ks(document, attributes, table)
+    share = proposed_share(ks.values(), table.rows)
+    for name, k in ks.items():
+        document = with_statement(document, name, k, share)
     return document
 
 
@@ -341,52 +320,55 @@ def seen_together(
 
 def unique_by_recipient(
     document: Document, table: Table | LongTable, context: Context
-) -> tuple[AloneInRelease, ...]:
+) -> tuple[SampleUniques, ...]:
     """Count the records that are unique on what each recipient sees unperturbed.
 
-    Recipients who see the quasi-identifiers as they are share the first count. Of a table in parts
-    the rows that leave are given.
+    Recipients who see the quasi-identifiers as they are share the first count. The rows that leave
+    are given.
 
     Raises
     ------
     SfumatoError
         If a view or a column does not fit the table.
     """
-    chain = in_chain(document)
-    found: list[AloneInRelease | None] = []
+    chain, rows = in_chain(document), _with_units(document, table)
+    found: list[SampleUniques | None] = []
     if len(chain) < max(len(document.recipients), 1):
-        found.append(_alone(document, table, None, Part(context, 0.0, 0.4)))
+        found.append(_alone(document, rows, None, Part(context, 0.0, 0.4)))
     for place, each in enumerate(chain):
         part = Part(context, 0.4 + 0.6 * place / len(chain), 0.4 + 0.6 * (place + 1) / len(chain))
-        found.append(_alone(document, table, each, part))
+        found.append(_alone(document, rows, each, part))
     return tuple(each for each in found if each is not None)
 
 
 def _alone(
-    document: Document, table: Table | LongTable, recipient: Recipient | None, context: Context
-) -> AloneInRelease | None:
+    document: Document, table: LongTable, recipient: Recipient | None, context: Context
+) -> SampleUniques | None:
     """Count unique records as a recipient sees them; as they are for None."""
-    coarsening = None if recipient is None else coarsening_of(document, recipient)
-    if isinstance(table, Table):
-        seen = None if coarsening is None else coarsened(coarsening, document.columns, table)
-        return alone_in_release(document, table, context, seen)
-    if recipient is None or coarsening is None:
+    if recipient is None or coarsening_of(document, recipient) is None:
         return table.summary(document, context).alone
     return counted_view(table, document, recipient, context).alone
 
 
-def find_views(document: Document, table: Table | LongTable, context: Context) -> Document:
+def find_views(
+    document: Document, table: Table | LongTable, context: Context, *, evenly: bool = False
+) -> Document:
     """Return the document with the levels that lose least, for what is stated for each recipient.
 
-    What each view keeps is counted in the rows that leave (`that_leave`), by units where the
-    document states them. Of a long table, the rows that differ have to fit into memory.
+    Of so many columns that not every combination of levels can be searched, levels are found step
+    by step: most columns keep some detail, and others are shown at their highest level, which
+    tells nothing (`sfumato.analysis.columns_left`).
+
+    What each view keeps is counted in the rows that leave (`released_rows`), by units where the
+    document states them. The rows that differ have to fit into memory. What `evenly` means is said
+    at `find_chain`.
 
     Raises
     ------
     PolicyError
         If nothing is stated for anybody, or a quasi-identifier has no hierarchy.
     DiversityError
-        If a k is above the number of records or units, or there are too many nodes.
+        If a k is above the number of records or units.
     SfumatoError
         If a hierarchy does not fit the table, or too many rows of a long one differ.
     """
@@ -395,15 +377,22 @@ def find_views(document: Document, table: Table | LongTable, context: Context) -
         raise PolicyError(
             "No k is stated for any recipient.", "State one: the size of the smallest class."
         )
-    names = _with_hierarchies(document)
+    recipes = {name: document.hierarchies[name] for name in _with_hierarchies(document)}
     unit = () if document.unit is None else document.unit.columns
-    rows = _Encoded.of(document, table, Part(context, 0.0, 0.4))
+    rows = QuasiRows.of(document, table, recipes, Part(context, 0.0, 0.4))
     for each in stated:
         check_k(each.name, _rule(each).k, table.rows, rows.counted, unit)
     chain = sorted(stated, key=lambda each: (_rule(each).k, _rule(each).suppression))
-    demands = [Demand(_rule(each).k, _rule(each).suppression) for each in chain]
     part = Part(context, 0.4, 1.0)
-    views = find_chain(rows.quasi, demands, part, rows.units, rows.weights)
+    names = [each.name for each in rows.quasi]
+    costs = cell_costs(names, document.importance)
+    if any(_rule(each).cells for each in chain):
+        check_cells(names)
+    demands = [
+        Demand(_rule(each).k, _rule(each).suppression, costs if _rule(each).cells else None)
+        for each in chain
+    ]
+    views = find_chain(rows.quasi, demands, part, rows.units, rows.weights, costs, evenly=evenly)
     for each, view in zip(chain, views, strict=True):
         levels = dict(zip(names, view.node, strict=True))
         document = _with_rule(document, each.name, replace(_rule(each), levels=levels))
@@ -411,9 +400,15 @@ def find_views(document: Document, table: Table | LongTable, context: Context) -
 
 
 def with_statement(
-    document: Document, recipient: str, k: int | None = None, suppression: float | None = None
+    document: Document,
+    recipient: str,
+    k: int | None = None,
+    suppression: float | None = None,
+    cells: bool | None = None,
 ) -> Document:
     """Return the document with another k or share for a recipient, who gets a view if without.
+
+    `cells` says whether single cells are suppressed from now on. What is None stays.
 
     Raises
     ------
@@ -433,8 +428,75 @@ def with_statement(
         rule,
         k=rule.k if k is None else k,
         suppression=rule.suppression if suppression is None else suppression,
+        cells=rule.cells if cells is None else cells or None,
     )
     return _with_rule(document, recipient, rule)
+
+
+def with_cells(document: Document, cells: bool) -> Document:
+    """Return the document in which every view suppresses single cells, or whole records."""
+    for each in document.recipients:
+        if each.view is not None:
+            document = with_statement(document, each.name, cells=cells)
+    return document
+
+
+def with_importance(document: Document, names: Sequence[str]) -> Document:
+    """Return the document in which other columns' cells are suppressed last.
+
+    Parameters
+    ----------
+    document
+        What is decided.
+    names
+        Quasi-identifiers, the most important first; those not named come after them.
+
+    Raises
+    ------
+    PolicyError
+        If a column is no quasi-identifier, or is named twice.
+    """
+    known = quasi_identifiers(document)
+    for name in names:
+        if name not in known:
+            raise PolicyError(
+                "{column} is not a quasi-identifier.",
+                "Choose one of: {known}.",
+                column=name,
+                known=", ".join(known),
+            )
+        if list(names).count(name) > 1:
+            raise PolicyError("{column} is named twice.", "Name it once.", column=name)
+    return replace(document, importance=tuple(names) or None)
+
+
+def by_importance(document: Document) -> tuple[str, ...]:
+    """Return the quasi-identifiers, the most important first; the table's order where none is."""
+    known = quasi_identifiers(document)
+    named = [name for name in document.importance or () if name in known]
+    return (*named, *(name for name in known if name not in named))
+
+
+def put_in_place_of(document: Document, name: str, other: str) -> Document:
+    """Return the document in which a column is as important as another one was.
+
+    Those between them move by one place. Where all stand in the table's order then, no importance
+    is stated.
+
+    Raises
+    ------
+    PolicyError
+        If one of them is no quasi-identifier.
+    """
+    order = [*by_importance(document)]
+    if name in order and other in order:
+        place = order.index(other)
+        order.remove(name)
+        order.insert(place, name)
+    else:
+        order += [each for each in (name, other) if each not in order]  # refused below, by name
+    natural = tuple(order) == quasi_identifiers(document)
+    return with_importance(document, () if natural else order)
 
 
 def without_view(document: Document, recipient: str) -> Document:
@@ -501,7 +563,11 @@ def with_levels(
 
 
 def may_keep(
-    document: Document, table: Table | LongTable, recipient: str, context: Context
+    document: Document,
+    table: Table | LongTable,
+    recipient: str,
+    context: Context,
+    most: int = LARGEST_LATTICE,
 ) -> NodeSet:
     """Return which nodes may keep what is stated for a recipient; no other node can.
 
@@ -516,6 +582,8 @@ def may_keep(
         Whose k and share are asked for; without a view, all nodes may.
     context
         Progress and cancelling.
+    most
+        No more nodes are searched.
 
     Returns
     -------
@@ -529,10 +597,15 @@ def may_keep(
     SfumatoError
         If a hierarchy does not fit the table, or there are too many nodes.
     """
-    rows = _Encoded.of(document, table, Part(context, 0.0, 0.4))
+    recipes = {name: document.hierarchies[name] for name in _with_hierarchies(document)}
+    rows = QuasiRows.of(document, table, recipes, Part(context, 0.0, 0.4))
     rule = document.recipient(recipient).view or ViewRule()
-    demand = Demand(rule.k, rule.suppression)
-    return nodes_keeping(rows.quasi, demand, Part(context, 0.4, 1.0), rows.weights)
+    share = rule.suppression
+    if rule.cells:
+        # Each row that can't stay as it is has at least one cell suppressed.
+        share = min(share * len(recipes), _ALL)
+    demand = Demand(rule.k, share)
+    return nodes_keeping(rows.quasi, demand, Part(context, 0.4, 1.0), rows.weights, most)
 
 
 def with_proposed_hierarchies(
@@ -584,19 +657,3 @@ def _with_rule(document: Document, name: str, rule: ViewRule | None) -> Document
         replace(each, view=rule) if each.name == name else each for each in document.recipients
     )
     return replace(document, recipients=recipients)
-
-
-def _check_heights(chain: tuple[Recipient, ...], highest: Mapping[str, int]) -> None:
-    for each in chain:
-        for name, height in highest.items():
-            level = _rule(each).levels.get(name, 0)
-            if level > height:
-                raise PolicyError(
-                    "{recipient} is to see {column} at level {level}, and its hierarchy ends at"
-                    " level {highest}.",
-                    "Choose a lower level, or give the hierarchy more levels.",
-                    recipient=each.name,
-                    column=name,
-                    level=level,
-                    highest=height,
-                )

@@ -25,6 +25,8 @@ COMMANDS: Final = {
         ),
     ),
     "check": ("release", Sentence("Say whether releases are ready to be made.")),
+    "propose": ("propose", Sentence("Propose a plan by which every release is safe.")),
+    "worth": ("worth", Sentence("Say how many true records each recipient's columns are worth.")),
     "release": ("release", Sentence("Make a recipient's bundle and record it.")),
     "plan": (
         "release",
@@ -32,7 +34,20 @@ COMMANDS: Final = {
             "Write a recipient's plan and its keys, for a cluster that never sees the project."
         ),
     ),
+    "approvers": (
+        "approval",
+        Sentence("List or change who approves releases, and whether somebody has to."),
+    ),
+    "approve": ("approval", Sentence("Approve a recipient's release, as a second person.")),
+    "withdraw": (
+        "release",
+        Sentence("Say that a release was wrong; the ledger keeps it, with the reason."),
+    ),
     "publish": ("publish", Sentence("Publish the generalized table and record it.")),
+    "table": (
+        "table",
+        Sentence("List the released tables of counts, or make one for a recipient."),
+    ),
     "verify": (
         "verify",
         Sentence("Examine a bundle, or one of its files, against its project, ledger and table."),
@@ -58,6 +73,10 @@ COMMANDS: Final = {
             " levels."
         ),
     ),
+    "policy": (
+        "policy",
+        Sentence("Show what protects each sensitive column, or set mechanisms and settings."),
+    ),
     "views": (
         "recipients",
         Sentence("Show, find or choose how coarsely each recipient sees the quasi-identifiers."),
@@ -65,6 +84,10 @@ COMMANDS: Final = {
     "risk": ("groups", Sentence("Examine which small groups a release gives away.")),
     "query": ("groups", Sentence("Answer count queries from each release, with the truth.")),
     "adopt": ("adopt", Sentence("Take a release made elsewhere onto the ladder.")),
+    "terms": (
+        "terms",
+        Sentence("Show or state for what, until when and how recipients may use releases."),
+    ),
     "row-order": ("project", Sentence("Show or choose the row order of releases.")),
     "noisy-counts": (
         "groups",
@@ -72,11 +95,22 @@ COMMANDS: Final = {
     ),
     "ledger": ("project", Sentence("List the ledger and check its chain.")),
     "source": ("project", Sentence("Show the source table, or say where it is now.")),
+    "next": (
+        "next_edition",
+        Sentence("Say what the next edition of the table changes, and go on with it."),
+    ),
     "seal": (
         "project",
         Sentence("Say whether a project was changed outside Sfumato; accept it as it stands."),
     ),
-    "passphrase": ("project", Sentence("Change a project's passphrase.")),
+    "passphrase": (
+        "project",
+        Sentence("Change a project's passphrase, also by its recovery sheet."),
+    ),
+    "recovery-sheet": (
+        "project",
+        Sentence("Make a sheet to print, by whose code a lost passphrase is replaced."),
+    ),
     "about": (
         "program",
         Sentence("Say what this Sfumato is made of, and what it found in itself."),

@@ -19,6 +19,7 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, READING, opened_by_parts, reading_of
+from sfumato.commands.shared.remarks import lines_of
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, worded
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.engine.core.values import Value
     from sfumato.engine.table.table import EncodedColumn, Table
     from sfumato.project.adoption.examination import Examination
-    from sfumato.project.document.adopted_files import Match
+    from sfumato.project.document.adopted_files import RowMatching
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_table import LongTable
 
@@ -43,6 +44,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     with opened_by_parts(arguments, terminal, 0.3, read_only=False) as (project, table, context):
         examination = _examined(arguments, project, table, context)
+        for line in lines_of(examination.notes, examination.file.options):
+            terminal.note(line)
         terminal.tell(False, None, _lines(examination))
         if not examination.file.rung and not arguments.beside:
             terminal.say(
@@ -119,18 +122,18 @@ def _level(text: str) -> float | None:
         ) from None
 
 
-def _match(arguments: Namespace, record_key: str | None) -> Match:
-    from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS, Match
+def _match(arguments: Namespace, record_key: str | None) -> RowMatching:
+    from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS, RowMatching
 
     if arguments.match == BY_ROWS:
-        return Match()
+        return RowMatching()
     column = arguments.key or record_key or ""
     if not column:
         raise AdoptionError(
             "The project has no record key to match by.",
             "Name the table's key column: --key COLUMN.",
         )
-    return Match(BY_KEY, column, arguments.file_key or column)
+    return RowMatching(BY_KEY, column, arguments.file_key or column)
 
 
 def _values(
@@ -192,7 +195,7 @@ ADOPT = Command(
             "--level",
             "P",
             Sentence(
-                "its level in the mechanism's unit, or '{ESTIMATE}' (usual: {ESTIMATE})",
+                "its level in the mechanism's unit, or '{ESTIMATE}' (default: {ESTIMATE})",
                 ESTIMATE=ESTIMATE,
             ),
             default=ESTIMATE,
@@ -201,14 +204,15 @@ ADOPT = Command(
             "--match",
             choices=MATCHES,
             default="rows",
-            help="match records by a key column or by the order of the rows (usual: rows)",
+            help="match records by a key column or by the order of the rows (default: rows)",
         ),
-        option("--key", "COLUMN", "the table's key column (usual: the record key)", default=""),
-        option("--file-key", "COLUMN", "the file's key column (usual: the same)", default=""),
+        option("--key", "COLUMN", "the table's key column (default: the record key)", default=""),
+        option("--file-key", "COLUMN", "the file's key column (default: the same)", default=""),
         repeated(
             "--column",
             "NAME",
-            "the file's column, one for each attribute of the entry (usual: of the same name)",
+            "the file's column, one for each attribute of the entry (default: the one of the same"
+            " name)",
         ),
         repeated(
             "--value", "FOUND=MEANT", "what a value of the file means; may be given several times"

@@ -5,31 +5,37 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from sfumato.analysis.questions import all_questions
+from sfumato.commands.shared.answers import lines_of_answers
 from sfumato.commands.shared.command import (
     JSON,
     PROJECT,
+    Argument,
     Command,
     ExitCode,
     Terminal,
     argument,
     file_argument,
     flag,
-    part_of,
     repeated,
 )
-from sfumato.commands.shared.groups import recipient_called
+from sfumato.commands.shared.groups import ATTRIBUTE, KNOWS, recipient_called
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
+from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.all_rows import AllRows
-    from sfumato.analysis.open_figures import OpenFigure
+    from sfumato.analysis.audit_inputs import AuditInputs
     from sfumato.analysis.person_found import Knowledge
-    from sfumato.analysis.shown_columns import ShownColumns
+    from sfumato.analysis.questions.question import AskedNumber, AuditQuestion
     from sfumato.engine.core.progress import Context
     from sfumato.engine.generalization.others import HolderClasses
     from sfumato.engine.table.table import Attribute, Table
@@ -37,31 +43,52 @@ if TYPE_CHECKING:
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_table import LongTable
 
-_COALITION: Final = (
-    repeated(
+_MEMBERS: Final = repeated(
+    "--with",
+    "NAME",
+    "a member of the coalition: a recipient, or who holds an adopted release; may be given"
+    " several times",
+    dest="members",
+    required=True,
+)
+_RELEASED: Final = flag(
+    "--released", "weigh what the ledger says was released, instead of what the policy plans"
+)
+_OPTIONS: Final = {
+    "members": _MEMBERS,
+    "any_members": repeated(
         "--with",
         "NAME",
-        "a member of the coalition: a recipient, or who holds an adopted release; may be given"
-        " several times",
+        "a member of the coalition, in place of all recipients; may be given several times",
         dest="members",
+    ),
+    "released": _RELEASED,
+    "by": repeated(
+        "--by",
+        "COLUMN",
+        "a column whose values say which rows belong together, in place of those that look so; may"
+        " be given several times",
+        dest="by",
+    ),
+    "what_if": argument(
+        "--what-if",
+        type=float,
+        metavar="P",
+        help="also weigh one more recipient at this level (for uniform retention, p)",
+    ),
+    "attribute": ATTRIBUTE,
+    "knows": KNOWS,
+    "recipient": repeated("--recipient", "NAME", "may be repeated; without it, all"),
+    "in_class": repeated(
+        "--class",
+        "HOLDER=LABELS",
+        "the person's class in the table of a holder, by what it shows, parted by commas; the"
+        " holder of our own table is called ours; once for each table",
+        dest="in_class",
         required=True,
     ),
-    flag("--released", "weigh what the ledger says was released, instead of what the policy plans"),
-    JSON,
-)
-_BY: Final = repeated(
-    "--by",
-    "COLUMN",
-    "a column whose values say which rows belong together, in place of those that look so; may be"
-    " given several times",
-    dest="columns",
-)
-_WHAT_IF: Final = argument(
-    "--what-if",
-    type=float,
-    metavar="P",
-    help="also weigh one more recipient at this level (for uniform retention, p)",
-)
+}
+"""What questions can be asked about, by the names that they ask for it."""
 
 
 def _rows(arguments: Namespace, project: ProjectFile, table: Table | LongTable) -> AllRows:
@@ -72,172 +99,104 @@ def _rows(arguments: Namespace, project: ProjectFile, table: Table | LongTable) 
     return rows_of(_weighed(arguments, project), table, project.keys, folders, project.document)
 
 
-def _columns(rows: AllRows, table: Table | LongTable, context: Context) -> ShownColumns:
-    """Return what is known of the columns."""
-    from sfumato.analysis.readiness import looked_through
-    from sfumato.analysis.shown_columns import ShownColumns
-    from sfumato.engine.table.table import Table
+@contextmanager
+def _asked(arguments: Namespace, terminal: Terminal) -> Iterator[tuple[AuditInputs, Context]]:
+    """Open what questions are asked of."""
+    from sfumato.analysis.audit_inputs import inputs_of
+    from sfumato.analysis.holdings import ReleaseBasis
+    from sfumato.analysis.record_losses import losses_by_records
+    from sfumato.project.count_tables.held import count_tables_in
+    from sfumato.project.release.long_table import LongTable
 
-    if isinstance(table, Table):
-        return ShownColumns(table)
-    return looked_through(rows.document, table, rows.keys, context)[1]
-
-
-def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.coalitions import (
-        plain,
-        realized_plain,
-        realized_sentences,
-        report_coalition,
-        sentences,
-        weigh_held,
-    )
-    from sfumato.analysis.holdings import Basis
-    from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
-
+    given = vars(arguments)
     reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
+        for name in given.get("recipient") or ():
+            recipient_called(project.document, name)
         rows = _rows(arguments, project, table)
-        columns = _columns(rows, table, Part(context, 0.0, 0.1))
-        attributes = rows.attributes(Part(context, 0.1, 0.2))
-        reports = report_coalition(
-            rows.document,
-            attributes,
-            arguments.members,
-            arguments.what_if,
-            Part(context, 0.2, 0.5),
-            project.releases,
-            Basis.RELEASED if arguments.released else Basis.PLANNED,
+        attributes = rows.attributes(Part(context, 0.0, 0.2))
+        inputs = inputs_of(rows, table, project.releases, attributes, given.get("by") or ())
+        yield (
+            replace(
+                inputs,
+                basis=ReleaseBasis.RELEASED if given.get("released") else ReleaseBasis.PLANNED,
+                members=tuple(given.get("members") or ()),
+                recipients=tuple(given.get("recipient") or ()),
+                attribute=given.get("attribute") or "",
+                knows=tuple(given.get("knows") or ()) or None,
+                what_if=given.get("what_if"),
+                in_class=_classes(given.get("in_class") or ()),
+                counts=count_tables_in(project.ledger.entries),
+                losses=partial(losses_by_records, project, LongTable.of(table)),
+            ),
+            Part(context, 0.2, 1.0),
         )
-        findings = weigh_open_columns(rows.document, columns, Part(context, 0.5, 0.7))
-        rest = Part(context, 0.7, 1.0)
-        found = [
-            (
-                report,
-                figures_beside(findings, report.answer.members[0], attributes),
-                weigh_held(rows, report.answer.members, part_of(rest, at, len(reports))),
-            )
-            for at, report in enumerate(reports)
-        ]
-    terminal.tell(
-        arguments.json,
-        [
-            plain(report) | {"realized": realized_plain(one)} | _figures(beside)
-            for report, beside, one in found
-        ],
+
+
+def _classes(given: Sequence[str]) -> dict[str, str]:
+    """Return what ``HOLDER=LABELS`` says of each holder."""
+    return {holder: labels for holder, _, labels in (each.partition("=") for each in given)}
+
+
+def answer_question(question: AuditQuestion, arguments: Namespace, terminal: Terminal) -> ExitCode:
+    """Answer one question."""
+    given = vars(arguments)
+    stated = {spec.name: given[spec.name] for spec in question.settings}
+    settings = {name: value for name, value in stated.items() if value is not None}
+    for spec in question.settings:
+        spec.stated(settings)
+    with _asked(arguments, terminal) as (inputs, context):
+        found = list(question.answers(replace(inputs, settings=settings), context))
+    told = [answer.plain(question.name) for answer in found]
+    lines = lines_of_answers(found) if found else [question.nothing]
+    terminal.tell(arguments.json, told[0] if question.alone else told, lines)
+    return ExitCode.OK
+
+
+def question_command(question: AuditQuestion, *examples: str) -> Command:
+    """Return the command that answers a question."""
+    return Command(
         (
-            line
-            for report, beside, one in found
-            for line in (*sentences(report), *_lines(beside), *realized_sentences(one))
+            *PROJECT,
+            *map(_OPTIONS.__getitem__, question.options),
+            *map(_setting, question.settings),
+            MEMORY,
+            JSON,
         ),
+        partial(answer_question, question),
+        examples,
     )
-    return ExitCode.OK
 
 
-def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.holdings import Basis
-    from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
-    from sfumato.analysis.pooled_numbers import plain, pool_numbers, sentences
-
-    reading = opened_by_parts(arguments, terminal, 0.4)
-    with reading as (project, table, context):
-        rows = _rows(arguments, project, table)
-        columns = _columns(rows, table, Part(context, 0.0, 0.1))
-        attributes = rows.attributes(Part(context, 0.1, 0.2))
-        found = pool_numbers(
-            rows.document,
-            attributes,
-            arguments.members,
-            Part(context, 0.2, 0.7),
-            project.releases,
-            Basis.RELEASED if arguments.released else Basis.PLANNED,
-        )
-        findings = weigh_open_columns(rows.document, columns, Part(context, 0.7, 1.0))
-        told = [
-            (pooled, figures_beside(findings, pooled.coalition.members[0], attributes))
-            for pooled in found
-        ]
-    terminal.tell(
-        arguments.json,
-        [plain(pooled) | _figures(beside) for pooled, beside in told],
-        (line for pooled, beside in told for line in (*sentences(pooled), *_lines(beside))),
-    )
-    return ExitCode.OK
-
-
-def _units(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.all_rows import rows_of
-    from sfumato.analysis.holdings import Basis
-    from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
-
-    reading = opened_by_parts(arguments, terminal, 0.4)
-    with reading as (project, table, context):
-        document = project.document
-        units = repeated_units(table, Part(context, 0.0, 0.4), arguments.columns or ())
-        rows = rows_of(document, table, project.keys, (project.path.parent,))
-        attributes = rows.attributes(Part(context, 0.4, 0.7))
-        basis = Basis.RELEASED if arguments.released else Basis.PLANNED
-        pooling = Part(context, 0.7, 1.0)
-        found = pooled_rows(document, attributes, units, project.releases, basis, pooling)
-    lines = [one.sentence for one in found] or [
-        worded(
-            "No sensitive attribute of the policy is the same in all rows that share a value of"
-            " another column."
-        )
-    ]
-    terminal.tell(arguments.json, [one.plain() for one in found], lines)
-    return ExitCode.OK
-
-
-def _open(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.open_columns import answer_open_columns, plain, sentences
-    from sfumato.analysis.readiness import looked_through
-    from sfumato.analysis.shown_columns import ShownColumns
-    from sfumato.engine.table.table import Table
-    from sfumato.project.release.release_columns import attributes_of
-
-    names = tuple(arguments.recipient or ())
-    with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
-        document, looking = project.document, Part(context, 0.0, 0.4)
-        for name in names:
-            recipient_called(document, name)
-        columns: ShownColumns
-        attributes: Mapping[str, Attribute]
-        if isinstance(table, Table):
-            columns, attributes = ShownColumns(table), attributes_of(document, table)
-        else:
-            _, columns, attributes = looked_through(document, table, project.keys, looking)
-        answer = answer_open_columns(document, columns, attributes, Part(context, 0.4, 1.0))
-    terminal.tell(arguments.json, plain(answer, names), sentences(answer, names))
-    return ExitCode.OK
+def _setting(spec: AskedNumber) -> Argument:
+    """Return the option for a number that a question is asked with."""
+    told = Sentence("{gloss} (default: {usual:g})", gloss=spec.gloss, usual=spec.usual)
+    kind = int if spec.whole else float
+    return argument(f"--{spec.name}", dest=spec.name, type=kind, metavar="N", help=told)
 
 
 def _questions(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.all_rows import rows_of
-    from sfumato.analysis.audit_answers import Asked, answers, subjects_of
-    from sfumato.analysis.readiness import looked_at
+    from sfumato.analysis.audit_answers import answers, unanswered
 
-    reading = opened_by_parts(arguments, terminal, 0.4)
-    with reading as (project, table, context):
-        looking = Part(context, 0.0, 0.3)
-        seen = looked_at(project.document, table, project.keys, looking)
-        document, columns, attributes = seen
-        rows = rows_of(document, table, project.keys, (project.path.parent,))
-        subjects = subjects_of(rows, attributes)
-        asked = Asked(document, columns, attributes, project.releases, subjects)
-        found = answers(asked, Part(context, 0.3, 1.0))
-    told = [each.plain() for each in found]
+    with _asked(arguments, terminal) as (inputs, context):
+        found = answers(inputs, context)
+        left_out = unanswered(inputs.document, inputs.attributes)
+    told = [answer.plain(name) for name, answer in found.items()]
     lines = (
-        f"{one['question']}: {one['verdict'] or '–'}: {' '.join(filter(None, one['answer']))}"
-        for one in told
+        f"{name}: {'–' if one.verdict is None else said(one.verdict.word)}:"
+        f" {' '.join(said(sentence) for sentence in one.sentences if sentence)}"
+        for name, one in found.items()
     )
     terminal.tell(arguments.json, told, lines)
+    for one in left_out:
+        told_of = worded("sfumato: Left out: {name}.", name=one.recipient)
+        terminal.note(f"{told_of} {said(one.sentence)}")
     return ExitCode.OK
 
 
 def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.find_person import find_person, other_tables
-    from sfumato.analysis.holdings import Basis
+    from sfumato.analysis.holdings import ReleaseBasis
     from sfumato.analysis.person_found import (
         found_sentence,
         meaning_sentences,
@@ -245,7 +204,7 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
         reasons_of,
     )
 
-    basis = Basis.RELEASED if arguments.released else Basis.PLANNED
+    basis = ReleaseBasis.RELEASED if arguments.released else ReleaseBasis.PLANNED
     reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
         rows = _rows(arguments, project, table)
@@ -273,7 +232,9 @@ def _weighed(arguments: Namespace, project: ProjectFile) -> Document:
     from sfumato.project.release.regenerate import released_last
 
     document = project.document
-    return released_last(document, project.releases) if arguments.released else document
+    return (
+        released_last(document, project.releases) if vars(arguments).get("released") else document
+    )
 
 
 def _knowledge(
@@ -347,80 +308,55 @@ def _class_of(holder: HolderClasses, text: str) -> int:
     return holder.labels.index(wanted)
 
 
-def _figures(beside: Sequence[OpenFigure]) -> dict[str, Any]:
-    """Return what the most trusted member learns with the open columns, as JSON values."""
-    return {"open columns": [figure.plain() for figure in beside]}
-
-
-def _lines(beside: Sequence[OpenFigure]) -> Iterator[str]:
-    """Return the same as lines below a coalition's."""
-    from sfumato.analysis.open_columns import figure_sentences
-
-    for sentence in figure_sentences(beside):
-        yield f"  {said(sentence)}"
-
-
-AUDITS: Final = {
-    "questions": (
-        "Answer the audit's questions in a sentence or two each.",
-        Command((*PROJECT, MEMORY, JSON), _questions),
-    ),
-    "coalition": (
-        "Weigh what recipients learn by pooling releases.",
-        Command((*PROJECT, _COALITION[0], _WHAT_IF, *_COALITION[1:], MEMORY), _coalition),
-    ),
-    "numbers": (
-        "Weigh how closely pooled releases tell numbers.",
-        Command((*PROJECT, *_COALITION, MEMORY), _numbers),
-    ),
-    "units": (
-        "Weigh what pooling the rows of one person or household restores.",
-        Command((*PROJECT, _BY, *_COALITION[1:-1], MEMORY, JSON), _units),
-    ),
-    "person": (
-        "Play the attacker: which rows remain for somebody who knows a few things of a person.",
-        Command(
-            (
-                *PROJECT,
-                repeated(
-                    "--knows",
-                    "COLUMN=TEXT",
-                    "what is known: a value, several parted by |, 40 ± 2, 38 to 42, or 1980 for a"
-                    " date; may be given for several columns",
-                ),
-                _COALITION[0],
-                repeated(
-                    "--believes",
-                    "COLUMN=VALUE=SHARE",
-                    "what is believed of a sensitive value beforehand, in place of its share in"
-                    " the table; may be given several times",
-                ),
-                repeated(
-                    "--class",
-                    "HOLDER=LABELS",
-                    "the person's class in another holder's table; may be given several times",
-                    dest="in_class",
-                ),
-                MEMORY,
-                *_COALITION[1:],
-            ),
-            _person,
+def _audits() -> dict[str, tuple[str, Command]]:
+    """Return what can be audited, with its summary; each is a command of its own."""
+    return {
+        "questions": (
+            "Answer the audit's questions in a sentence or two each.",
+            Command((*PROJECT, MEMORY, JSON), _questions),
         ),
-    ),
-    "open": (
-        "Weigh what the columns released unchanged tell of the sensitive ones.",
-        Command(
-            (
-                *PROJECT,
-                repeated("--recipient", "NAME", "may be repeated; without it, all"),
-                MEMORY,
-                JSON,
+        **{
+            question.name: (
+                question.summary,
+                question_command(question),
+            )
+            for question in all_questions()
+        },
+        "person": _PERSON,
+    }
+
+
+_PERSON: Final = (
+    "Play the attacker: which rows remain for somebody who knows a few things of a person.",
+    Command(
+        (
+            *PROJECT,
+            repeated(
+                "--knows",
+                "COLUMN=TEXT",
+                "what is known: a value, several parted by |, 40 ± 2, 38 to 42, or 1980 for a"
+                " date; may be given for several columns",
             ),
-            _open,
+            _MEMBERS,
+            repeated(
+                "--believes",
+                "COLUMN=VALUE=SHARE",
+                "what is believed of a sensitive value beforehand, in place of its share in"
+                " the table; may be given several times",
+            ),
+            repeated(
+                "--class",
+                "HOLDER=LABELS",
+                "the person's class in another holder's table; may be given several times",
+                dest="in_class",
+            ),
+            MEMORY,
+            _RELEASED,
+            JSON,
         ),
+        _person,
     ),
-}
-"""What can be audited, with its summary; each is a command of its own."""
+)
 
 
 class _Audits:
@@ -429,15 +365,14 @@ class _Audits:
     def add_to(self, parser: ArgumentParser) -> None:
         """Describe the audits to a parser."""
         below = parser.add_subparsers(dest="audit", metavar="AUDIT", title="audits", required=True)
-        for name, (summary, audit) in AUDITS.items():
-            described = below.add_parser(
-                name, help=summary, description=summary, allow_abbrev=False
-            )
+        for name, (summary, audit) in _audits().items():
+            told = said(summary)
+            described = below.add_parser(name, help=told, description=told, allow_abbrev=False)
             audit.add_to(described)
 
 
 def _run_audit(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    return AUDITS[arguments.audit][1].run(arguments, terminal)
+    return _audits()[arguments.audit][1].run(arguments, terminal)
 
 
 AUDIT = Command(

@@ -292,9 +292,9 @@ _SHOWN = 20
 def _usage(arguments: Namespace) -> str:
     """Return what is wrong with the arguments together; empty where nothing is."""
     single = arguments.propose or arguments.remove or arguments.export is not None
-    if arguments.mend and arguments.tables is None:
-        return worded("--mend goes with --import FILE")
-    if arguments.column is None and (single or arguments.mend):
+    if arguments.fix and arguments.tables is None:
+        return worded("--fix goes with --import FILE")
+    if arguments.column is None and (single or arguments.fix):
         return worded("name the column: --column COLUMN")
     if arguments.match and (arguments.tables is None or arguments.column is not None):
         return worded("--match goes with --import FILE, without --column")
@@ -466,18 +466,18 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
         terminal.note(proposal.reason)
         return proposal.recipe
     rows, values = read_hierarchy(arguments.tables[0]).rows, ground_values(spec, series)
-    if arguments.mend:
+    if arguments.fix:
         rows, done = mended_throughout(rows, values, spec.name)
         for problem in done[:_SHOWN]:
             terminal.note(
                 worded(
-                    "Mended ({value}): {sentence}",
+                    "Fixed ({value}): {sentence}",
                     value=problem.mends[0].value,
                     sentence=sentence(problem),
                 )
             )
         if len(done) > _SHOWN:
-            terminal.note(worded("Mended {done:,} more.", done=len(done) - _SHOWN))
+            terminal.note(worded("Fixed {done:,} more.", done=len(done) - _SHOWN))
     else:
         refuse_problems(find_problems(rows, values, spec.name))
     return Taxonomy(rows)
@@ -506,13 +506,13 @@ HIERARCHY = Command(
             "with --import of several files: what a file is for; may be repeated",
         ),
         flag(
-            "--mend",
-            "with --import: mend what is wrong with the table in the usual ways, and say how",
+            "--fix",
+            "with --import: fix what is wrong with the table in the usual ways, and say how",
         ),
     ),
     _run_hierarchy,
     (
         "sfumato hierarchy clinic.sfumato",
-        "sfumato hierarchy clinic.sfumato --column region --import regions.csv --mend",
+        "sfumato hierarchy clinic.sfumato --column region --import regions.csv --fix",
     ),
 )

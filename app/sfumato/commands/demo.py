@@ -36,7 +36,7 @@ REASON = "The sample is made up: nobody can be found in it."
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.commands.init import document_for
-    from sfumato.project.project_file import ProjectFile
+    from sfumato.project.source import create_project
 
     folder = arguments.out.absolute()
     _check_empty(folder)
@@ -44,8 +44,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     table = _copied_sample(folder)
     rules = read_text(resource_path("samples", f"{SAMPLE}.toml"))
     with terminal.working() as context:
-        document, _ = document_for(table, rules, None, Part(context, 0.0, 0.2))
-        project = ProjectFile.create(folder / f"{SAMPLE}{SUFFIX}", passphrase, document)
+        made = document_for(table, rules, None, Part(context, 0.0, 0.15))
+        path, part = folder / f"{SAMPLE}{SUFFIX}", Part(context, 0.15, 0.2)
+        project = create_project(path, passphrase, made.document, made.table, part)
         with project:
             terminal.say(worded("Project   {path}", path=project.path))
             read = source_of(project, Part(context, 0.2, 0.3))
@@ -104,17 +105,14 @@ def _release_all(
     project: ProjectFile, table: Table, out: Path, context: Context, terminal: Terminal
 ) -> bool:
     """Make and verify every recipient's bundle; return whether all checks hold."""
-    from sfumato.analysis.readiness import accepted_for, settle
-    from sfumato.project.release.release import make_release
+    from sfumato.analysis.releasing import ReleaseOrder, make_releases
+    from sfumato.project.release.prepared import PreparedTable
     from sfumato.project.verification.verify import verify_bundle
 
-    names = [recipient.name for recipient in project.document.recipients]
-    found = settle(project, table, names, REASON, Part(context, 0.0, 0.1))
+    names = tuple(recipient.name for recipient in project.document.recipients)
+    prepared, first = PreparedTable(project, table), Part(context, 0.0, 0.5)
     bundles = []
-    for name, part in one_by_one(Part(context, 0.1, 0.5), names):
-        outcome = make_release(
-            project, table, name, out, "csv", part, accepted=accepted_for(found, name)
-        )
+    for outcome in make_releases(project, prepared, ReleaseOrder(names, out), REASON, first):
         terminal.say(worded("Released  {path}", path=outcome.path))
         bundles.append(outcome.path)
     holds = True

@@ -22,10 +22,10 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import localized, said, worded
 
 if TYPE_CHECKING:
-    from sfumato.engine.generalization.publication import Choice
+    from sfumato.engine.generalization.publication import NodeChoice
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
-    from sfumato.project.publication.generalization_pipeline import Found, Searched
+    from sfumato.project.publication.generalization_pipeline import PipelineResult, Searched
     from sfumato.project.release.long_table import LongTable
 
 _SHOWN: Final = 20
@@ -56,7 +56,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK if figures["safe"] else ExitCode.EXPECTED_ERROR
 
 
-def _candidates(found: Found, every: bool, context: Context) -> list[Choice]:
+def _candidates(found: PipelineResult, every: bool, context: Context) -> list[NodeChoice]:
     """Return the safe nodes to list, with what each loses."""
     from sfumato.engine.generalization.publication import rank
 
@@ -67,7 +67,7 @@ def _candidates(found: Found, every: bool, context: Context) -> list[Choice]:
     return rank(found.prepared.coded, nodes, found.prepared.criteria, context)
 
 
-def _risk(document: Document, found: Found, context: Context) -> dict[str, Any] | None:
+def _risk(document: Document, found: PipelineResult, context: Context) -> dict[str, Any] | None:
     """Return how likely somebody is found at the levels that would be published."""
     from sfumato.project.publication.generalization_pipeline import chosen_node, rows_at
     from sfumato.project.publication.population import read_population, risks_of, told
@@ -87,7 +87,10 @@ def _risk(document: Document, found: Found, context: Context) -> dict[str, Any] 
 
 
 def _figures(
-    document: Document, table: Table | LongTable, found: Found, candidates: Sequence[Choice]
+    document: Document,
+    table: Table | LongTable,
+    found: PipelineResult,
+    candidates: Sequence[NodeChoice],
 ) -> dict[str, Any]:
     from sfumato.project.publication.prepared import decided_in
 
@@ -125,7 +128,7 @@ def _counts(searched: Searched) -> dict[str, Any]:
     }
 
 
-def _candidate(choice: Choice, names: Sequence[str]) -> dict[str, Any]:
+def _candidate(choice: NodeChoice, names: Sequence[str]) -> dict[str, Any]:
     return {"levels": dict(zip(names, choice.node, strict=True)), **asdict(choice.loss)}
 
 
@@ -169,7 +172,8 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
     yield worded(
         "  average level {average_level:.3g}, loss {generalization:.4f}, entropy"
         " {entropy:.4f}, {classes:,} {classes:class|classes}, a record looks like"
-        " {average_discernibility:,.1f} records on average, {suppressed:,} left out",
+        " {average_discernibility:,.1f} records on average, where one that stands out counts as"
+        " like all; {suppressed:,} {suppressed:stands|stand} out",
         average_level=best["average_level"],
         generalization=best["generalization"],
         entropy=best["entropy"],

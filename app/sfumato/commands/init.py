@@ -23,7 +23,8 @@ from sfumato.commands.shared.command import (
     option,
     repeated,
 )
-from sfumato.commands.shared.opening import MEMORY, read_text
+from sfumato.commands.shared.opening import MEMORY, READING, read_text, stated_reading
+from sfumato.commands.shared.remarks import lines_of
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.language import said, worded
 from sfumato.project.errors import ProjectExists
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.formats.options import ReadOptions
     from sfumato.formats.reading import Note, Place
-    from sfumato.project.document.model import Document
+    from sfumato.project.document.model import Document, TableSource
     from sfumato.project.release.long_table import LongTable
     from sfumato.project.source import Tell
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.project_file import ProjectFile
+    from sfumato.project.source import create_project
 
     if os.path.lexists(arguments.project):
         raise ProjectExists(
@@ -54,25 +55,26 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     notes: list[Note] = []
     with terminal.working() as context:
         folder = None if arguments.rules is None else arguments.rules.parent
-        document, proposed = document_for(
+        made = document_for(
             place,
             rules,
             arguments.record_key,
-            context,
+            Part(context, 0.0, 0.9),
             folder,
             notes.append,
             arguments.units,
             arguments.unit_rows,
             chosen,
-            Room(arguments.project.parent, arguments.memory * 1e6),
+            MemoryRoom(arguments.project.parent, arguments.memory * 1e6),
         )
-    with ProjectFile.create(arguments.project, passphrase, document) as project:
-        terminal.say(str(project.path))
+        document, rest = made.document, Part(context, 0.9, 1.0)
+        with create_project(arguments.project, passphrase, document, made.table, rest) as project:
+            terminal.say(str(project.path))
     terminal.remark_on(passphrase)
-    for note in notes:
-        terminal.note(note.text)
     source = document.source
-    for line in _told(document, proposed, every=rules is None):
+    for line in lines_of(notes, source.options if source else {}):
+        terminal.note(line)
+    for line in _told(document, made.proposed, every=rules is None):
         terminal.note(line)
     terminal.note(
         worded(
@@ -87,36 +89,44 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 @dataclass(frozen=True)
-class Room:
+class TableRead:
+    """A table as it was read, the document made of it, and what each column is proposed to be."""
+
+    document: Document
+    proposed: tuple[Proposal, ...]
+    table: Table | LongTable
+
+
+@dataclass(frozen=True)
+class MemoryRoom:
     """How much memory a table may take, in bytes, and which folder has room for the rest."""
 
     folder: Path = Path()
     memory: float = math.inf
 
 
-def _source_in(arguments: Namespace) -> tuple[Place, dict[str, str]]:
-    """Return where the table is, and of a database which table or query is read."""
-    from sfumato.formats.reading import place_of
+def _source_in(arguments: Namespace) -> tuple[Place, dict[str, Any]]:
+    """Return where the table is, and what the arguments say of how it is read."""
+    from sfumato.formats.reading import detect_options, place_of
 
+    stated = stated_reading(arguments)
     if arguments.database is None:
-        return Path(arguments.table), {}
+        return Path(arguments.table), stated
     place = place_of(arguments.database)
+    # The format is that of the database, whatever rules say of an earlier table.
+    stated["format"] = detect_options(place).format
     if arguments.query is not None:
-        return place, {"sheet": "", "query": read_text(arguments.query)}
-    return place, {"sheet": arguments.table, "query": ""}
+        return place, {**stated, "sheet": "", "query": read_text(arguments.query)}
+    return place, {**stated, "sheet": arguments.table, "query": ""}
 
 
 def _reading_options(file: Place, rules: str | None, chosen: Mapping[str, Any]) -> ReadOptions:
-    """Return how the table is read: as the rules say, or as it seems to be meant."""
-    from sfumato.formats.options import ReadOptions
+    """Return how the table is read: as arguments and rules say, else as it seems to be meant."""
+    from sfumato.formats.options import typed_options
     from sfumato.formats.reading import detect_options
     from sfumato.project.rules.rules import reading_options_in
 
-    stated = reading_options_in(rules or "")
-    options = detect_options(file) if stated is None else ReadOptions.from_dict(stated)
-    if not chosen:
-        return options
-    return replace(options, format=detect_options(file).format, **chosen)
+    return detect_options(file, {**typed_options(reading_options_in(rules or "")), **chosen})
 
 
 def document_for(
@@ -129,32 +139,34 @@ def document_for(
     units: Sequence[str] = (),
     unit_rows: int | None = None,
     chosen: Mapping[str, Any] = MappingProxyType({}),
-    room: Room = Room(),
-) -> tuple[Document, tuple[Proposal, ...]]:
+    room: MemoryRoom = MemoryRoom(),
+) -> TableRead:
     """Return the document that rules make of a table, checked as a release would check it.
 
     Without rules, every column has the role that is proposed for it. The rules may name files of
-    hierarchies, which are looked for in `folder`. Remarks on the table are told. What each column
-    is proposed to be is returned beside the document. Of a database, `chosen` says which table or
-    query is read, in the names of `ReadOptions`. A table that would take more memory than there
-    is `room` for is read in parts where its file and the rules allow it.
+    hierarchies, which are looked for in `folder`. Remarks on the table are told. What is `chosen`
+    of how it is read, in the names of `ReadOptions`, comes before what rules say. A table that
+    would take more memory than there is `room` for is read in parts where its file and the rules
+    allow it.
 
     Raises
     ------
     SfumatoError
         If the table can't be read, the rules don't fit it, or no release could be made.
     """
+    from sfumato.engine.randomness.noisy_statistics import KeyedNoise
     from sfumato.engine.table.proposals import proposals
     from sfumato.project.document.model import Document
+    from sfumato.project.release.long_survey import measured_for_unit, surveyed
     from sfumato.project.release.units import propose_unit
     from sfumato.project.rules.rules import apply_rules
-    from sfumato.project.source import read_source, title_of
+    from sfumato.project.source import title_of
 
     options = _reading_options(file, rules, chosen)
     part, stated = Part(context, 0.0, 0.5 if rules is None else 0.8), (units, unit_rows)
     if found := _in_parts(file, options, rules, record_key, stated, part, folder, tell, room):
         return found
-    table, source = read_source(file, options, Part(context, 0.0, 0.8), tell)
+    table, source, options = _whole(file, options, rules, Part(context, 0.0, 0.8), tell)
     proposed = proposals(table)
     if rules is None:
         columns = tuple(proposal.spec for proposal in proposed)
@@ -166,12 +178,43 @@ def document_for(
         document = replace(document, record_key=record_key)
     if units:
         document = document.with_unit(propose_unit(document, table, units, unit_rows))
+        document = measured_for_unit(document, surveyed(table), KeyedNoise.passing())
     if rules is not None:
         _check(document, table, Part(context, 0.8, 0.9))
     part = Part(context, 0.9, 1.0)
     for note in _found(document, table, proposed, part, every=rules is None):
         tell(note)
-    return document, proposed
+    return TableRead(document, proposed, table)
+
+
+def _whole(
+    file: Place, options: ReadOptions, rules: str | None, context: Context, tell: Tell
+) -> tuple[Table, TableSource, ReadOptions]:
+    """Read a table as a whole, so that its categories stay distinct."""
+    from sfumato.project.source import read_source
+
+    told: list[Note] = []
+    table, source = read_source(file, options, Part(context, 0.0, 0.5), told.append)
+    if apart := _with_categories_apart(told, options, rules):
+        told, options = [], apart
+        table, source = read_source(file, options, Part(context, 0.5, 1.0), told.append)
+    for note in told:
+        tell(note)
+    return table, source, options
+
+
+def _with_categories_apart(
+    notes: Sequence[Note], options: ReadOptions, rules: str | None
+) -> ReadOptions | None:
+    """Return how categories are read whose texts differ but were read as one number, if any."""
+    from sfumato.formats.columns.settling import columns_read_as_one
+    from sfumato.formats.options import ColumnType
+    from sfumato.project.rules.rules import categories_in
+
+    found = columns_read_as_one(notes) & categories_in(rules or "")
+    for name in found:
+        options = options.with_type(name, ColumnType.TEXT)
+    return options if found else None
 
 
 def _in_parts(
@@ -183,13 +226,14 @@ def _in_parts(
     context: Context,
     folder: Path | None,
     tell: Tell,
-    room: Room,
-) -> tuple[Document, tuple[Proposal, ...]] | None:
+    room: MemoryRoom,
+) -> TableRead | None:
     """Return what `document_for` does of a long table; None where it is to be read as a whole."""
+    from sfumato.engine.randomness.noisy_statistics import KeyedNoise
     from sfumato.formats.reading import Note
     from sfumato.project.document.entry_plan import check_policy, plan_release
     from sfumato.project.document.model import Document
-    from sfumato.project.release.long_survey import survey_of
+    from sfumato.project.release.long_survey import measured_for_unit, survey_of
     from sfumato.project.rules.rules import apply_rules, record_key_in
     from sfumato.project.source import long_source_at, title_of
 
@@ -197,6 +241,9 @@ def _in_parts(
     if found is None:
         return None
     table, source = found
+    if apart := _with_categories_apart(table.batches.notes, options, rules):
+        rest = (record_key, stated_unit, context, folder, tell, room)
+        return _in_parts(file, apart, rules, *rest)
     stated = record_key_in(rules or "") if record_key is None else record_key
     survey = survey_of(table, Part(context, 0.2, 0.7), stated)
     proposed = survey.proposals()
@@ -210,6 +257,7 @@ def _in_parts(
         document = replace(document, record_key=record_key)
     part = Part(context, 0.7, 0.75)
     document, about_units = _units_in_parts(document, table, *stated_unit, part)
+    document = measured_for_unit(document, survey, KeyedNoise.passing())
     if rules is not None:
         survey.check_weights(document, Silent())
         if document.generalization is None or document.policy or document.recipients:
@@ -219,13 +267,13 @@ def _in_parts(
             survey.check_key(document.record_key, Part(context, 0.8, 0.9))
         for recipient in document.recipients:
             plan_release(document, attributes, recipient)
-    for note in table.batches.notes:
+    for note in source.notes or ():
         tell(note)
     tell(Note(_looked_at(survey.sample.rows)))
     relations = _relations(document, survey.sample, Part(context, 0.9, 1.0), every=rules is None)
     for note in itertools.chain(relations, _key(document, proposed), about_units):
         tell(note)
-    return document, proposed
+    return TableRead(document, proposed, table)
 
 
 def _units_in_parts(
@@ -255,10 +303,9 @@ def _units_in_parts(
 def _looked_at(rows: int) -> str:
     """Say what was counted in all rows of a long table, and what looked for in some."""
     return worded(
-        "The table is read in parts, since it is long. Values were counted in all rows;"
-        " what proposals rest on beside these counts, and which columns follow from others,"
-        " was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not"
-        " looked for.",
+        "The table is long and read in parts. Values were counted in all rows; what else the"
+        " proposals rest on, and which columns follow from others, was determined from {rows:,}"
+        " {rows:row|rows}. Rows that belong together were not searched for.",
         rows=rows,
     )
 
@@ -404,6 +451,7 @@ INIT = Command(
             " may be given several times",
             dest="units",
         ),
+        READING,
         MEMORY,
         option(
             "--unit-rows",
@@ -416,6 +464,7 @@ INIT = Command(
     (
         "sfumato init clinic.sfumato --table clinic.csv --rules clinic.toml",
         "sfumato init clinic.sfumato --table clinic.csv",
+        "sfumato init clinic.sfumato --table old.csv --encoding cp850 --skip-lines 2 --missing NA",
         "sfumato init clinic.sfumato --database clinic.duckdb --table patients",
     ),
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from sfumato.commands.shared.answers import lines_of_answers
 from sfumato.commands.shared.command import (
     JSON,
     PROJECT,
@@ -21,9 +22,11 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.groups import with_decision
 from sfumato.commands.shared.opening import MEMORY, open_project, opened_by_parts
+from sfumato.commands.shared.remarks import lines_of
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.language import said, worded
+from sfumato.formats.notes import Note
 
 if TYPE_CHECKING:
     from sfumato.engine.core.columns import Domain
@@ -40,14 +43,24 @@ _MISSING: Final = "(missing)"
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.composition import asked_of, beside_others, plain
+    from sfumato.analysis.composition import answer_of, asked_of, beside_others
 
     stated = arguments.holder is not None or arguments.sensitive is not None
-    if arguments.add is None and (stated or arguments.quasi or arguments.value):
+    stated |= bool(arguments.quasi or arguments.value or arguments.discard_shared)
+    if arguments.add is None and stated:
         terminal.note(
-            worded("sfumato: --holder, --sensitive, --quasi and --value go with --add FILE")
+            worded(
+                "sfumato: --holder, --sensitive, --quasi, --value and --discard-shared go with"
+                " --add FILE"
+            )
         )
         return ExitCode.USAGE
+    if arguments.counts is None and (arguments.name or arguments.people or arguments.column):
+        terminal.note(worded("sfumato: --name, --people and --column go with --counts FILE"))
+        return ExitCode.USAGE
+    if arguments.counts is not None or arguments.remove_counts is not None:
+        with open_project(arguments, terminal) as project:
+            return _change_counts(project, arguments, terminal)
     if arguments.remove is not None:
         with open_project(arguments, terminal) as project:
             return _remove(project, arguments.remove, terminal)
@@ -65,9 +78,12 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         found = beside_others(
             document, table, arguments.with_ours, least, worded("this table"), part
         )
-    figures = plain(document, found)
-    terminal.tell(arguments.json, figures, _lines(figures))
-    if not figures["others"] and not arguments.json:
+    answer = answer_of(found, document)
+    others = answer.facts["others"]
+    terminal.tell(
+        arguments.json, answer.plain("others"), lines_of_answers([answer] if others else ())
+    )
+    if not others and not arguments.json:
         terminal.note(worded("There are no tables of other holders."))
     return ExitCode.OK
 
@@ -97,6 +113,58 @@ def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
+def _change_counts(project: ProjectFile, arguments: Namespace, terminal: Terminal) -> ExitCode:
+    """Add public counts of how many people tables share, or leave some out."""
+    from sfumato.project.publication.prepared import decided_in
+    from sfumato.project.publication.public_counts import open_counts, read_counts
+    from sfumato.project.rules.text import suggestion
+
+    document = with_decision(project.document)
+    decided = decided_in(document)
+    name = arguments.remove_counts or arguments.name
+    if arguments.counts is not None:
+        path = arguments.counts.absolute()
+        name = name or path.stem
+        stated = [_counts_column(number, text) for number, text in enumerate(arguments.column, 1)]
+        tables = (decided.quasi_identifiers, decided.others)
+        found = open_counts(path, name, arguments.people, stated, *tables, Silent())
+        notes: list[Note] = []
+        read_counts(found, Silent(), notes.append)  # before it is kept: it may not be readable
+        for line in lines_of(notes, found.options):
+            terminal.note(line)
+    kept = tuple(each for each in decided.public_counts if each.name != name)
+    if arguments.counts is not None:
+        kept = (*kept, found)
+    elif len(kept) == len(decided.public_counts):
+        raise DiversityError(
+            "There are no public counts {name}.",
+            suggestion(name, [each.name for each in decided.public_counts]),
+            name=name,
+        )
+    changed = replace(decided, public_counts=kept)
+    project.save_document(replace(document, generalization=changed))
+    said_of = (
+        worded("The public counts {name} are left out.", name=name)
+        if arguments.counts is None
+        else worded("The public counts {name} are taken into account.", name=name)
+    )
+    terminal.note(said_of)
+    return ExitCode.OK
+
+
+def _counts_column(number: int, text: str) -> tuple[str, str, str]:
+    """Return what ``COLUMN=HOLDER:THEIRS`` says, or ``COLUMN=OURS``."""
+    column, sign, there = text.partition("=")
+    if not sign or not column or not there:
+        raise DiversityError(
+            "What --column number {number} says does not fit.",
+            "Write COLUMN=OURS, or COLUMN=HOLDER:THEIRS.",
+            number=number,
+        )
+    holder, colon, theirs = there.partition(":")
+    return (column, holder, theirs) if colon else (column, "", there)
+
+
 def _with(document: Document, other: OtherTableFile) -> Document:
     """Return a document with another holder's table; one of the same holder is replaced."""
     from sfumato.project.publication.prepared import decided_in
@@ -117,6 +185,9 @@ def _look(
     holder = arguments.holder or opened.name
     sensitive = _sensitive(opened, arguments.sensitive, decided_in(document).sensitive, holder)
     names = _quasi_identifiers(opened, arguments.quasi, sensitive)
+    if arguments.discard_shared:
+        ours = {name.casefold() for name in decided_in(document).quasi_identifiers}
+        names = tuple(name for name in names if name.casefold() not in ours)
     stated = OtherTableFile(holder, str(opened.path), "", {}, names, sensitive)
     look = look_at_other(opened, stated, domain.values, Part(context, 0.2, 0.6))
     if not arguments.value:
@@ -180,7 +251,9 @@ def _shown(value: Value) -> str:
 
 
 def _say_look(look: LookAtOther, domain: Domain, terminal: Terminal) -> bool:
-    """Say how values are spelled; whether the table can be used."""
+    """Say what was remarked and how values are spelled; whether the table can be used."""
+    for line in lines_of(look.notes, look.file.options):
+        terminal.note(line)
     known = dict(look.file.spelling)
     for there, here in known.items():
         terminal.note(
@@ -205,52 +278,6 @@ def _listed(values: Sequence[Value]) -> str:
     return "; ".join(map(_shown, values[:_SHOWN])) + more
 
 
-def _lines(figures: dict[str, Any]) -> Iterator[str]:
-    if not figures["others"]:
-        return
-    for each in figures["others"]:
-        knows = ", ".join(each["quasi_identifiers"]) or worded("no public column")
-        yield worded(
-            "{holder}: {classes:,} {classes:class|classes} by {knows}, own l = {l} ({file})",
-            holder=each["holder"],
-            classes=each["classes"],
-            knows=knows,
-            l=each["l"],
-            file=each["file"],
-        )
-    left, asked = figures["left"], figures["asked"]
-    yield worded(
-        "Together they leave at least {left} of {values} {values:value|values} of {sensitive};"
-        " no table beside them can keep more.",
-        left=left,
-        values=figures["values"],
-        sensitive=figures["sensitive"],
-    )
-    if left < asked:
-        yield worded("An l of {asked} is out of reach.", asked=asked)
-        for each in figures["others"]:
-            if each["cause"]:
-                yield worded(
-                    "  The table of {holder} is the cause: the others leave {left_without}.",
-                    holder=each["holder"],
-                    left_without=each["left_without"],
-                )
-    ours = figures["ours"]
-    if ours["problem"]:
-        yield worded("Our own table takes no part: {problem}", problem=ours["problem"])
-    elif ours["levels"] is not None:
-        at = ", ".join(f"{name} {level}" for name, level in ours["levels"].items())
-        yield worded(
-            "With our own table ({at}), {left} {left:value is|values are} left at least;"
-            " {combinations:,} {combinations:combination|combinations} of classes"
-            " {combinations:leaves|leave} fewer than {asked}.",
-            at=at,
-            left=ours["left"],
-            combinations=ours["combinations"],
-            asked=asked,
-        )
-
-
 OTHERS = Command(
     (
         *PROJECT,
@@ -262,20 +289,39 @@ OTHERS = Command(
             ),
             option("--remove", "NAME", "leave a holder's table out again"),
         ),
-        option("--holder", "NAME", "with --add: who published it (usual: the file's name)"),
+        option("--holder", "NAME", "with --add: who published it (default: the file's name)"),
         option(
             "--sensitive",
             "COLUMN",
-            "with --add: its column with our sensitive attribute (usual: of the same name)",
+            "with --add: its column with our sensitive attribute (default: the one of the same"
+            " name)",
         ),
         repeated(
-            "--quasi", "COLUMN,…", "with --add: its public columns (usual: all others but keys)"
+            "--quasi", "COLUMN,…", "with --add: its public columns (default: all others but keys)"
         ),
         repeated(
             "--value",
             "THERE=HERE",
             "with --add: what a value of its sensitive column is here; may be repeated",
         ),
+        flag(
+            "--discard-shared",
+            "with --add: leave out those of its public columns that are ours too",
+        ),
+        file_argument(
+            "--counts",
+            "FILE",
+            "public counts of how many people share classes of several tables, to be taken into"
+            " account",
+        ),
+        option("--name", "NAME", "with --counts: what they are called (default: the file's name)"),
+        option("--people", "COLUMN", "with --counts: the column with the number of people"),
+        repeated(
+            "--column",
+            "COLUMN=HOLDER:THEIRS",
+            "with --counts: whose column it is, or COLUMN=OURS for ours; may be repeated",
+        ),
+        option("--remove-counts", "NAME", "leave public counts out again"),
         flag(
             "--with-ours",
             "also say what our own table, as it would be published, leaves beside them",

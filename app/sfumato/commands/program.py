@@ -142,6 +142,7 @@ def _packages(names: Iterable[str]) -> str:
 
 def _found() -> dict[str, list[str]]:
     """Return the names of all that is found by being there."""
+    from sfumato.analysis.questions import all_questions
     from sfumato.commands import COMMANDS
     from sfumato.engine.mechanisms import all_mechanisms
     from sfumato.formats.language import languages
@@ -149,7 +150,7 @@ def _found() -> dict[str, list[str]]:
     from sfumato.project.store.schema import all_steps
     from sfumato.resources import resource_path
     from sfumato.ui.panels import all_panels
-    from sfumato.ui.panels.audit.pages import all_pages
+    from sfumato.ui.panels.audit.pages import own_pages
     from sfumato.ui.panels.policy.mechanisms import all_editors
 
     return {
@@ -157,7 +158,8 @@ def _found() -> dict[str, list[str]]:
         "steps": [panel.name for panel in all_panels()],
         "mechanisms": list(all_mechanisms()),
         "editors": list(all_editors()),
-        "audit pages": [page.__module__.split(".")[5] for page in all_pages()],
+        "questions": [question.name for question in all_questions()],
+        "audit pages": [page.__module__.split(".")[5] for page in own_pages()],
         "formats": list(all_formats()),
         "project formats": [str(number) for number in all_steps()],
         "languages": list(languages()),

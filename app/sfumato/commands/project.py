@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from sfumato.commands.shared.command import (
     JSON,
     NEW_PASSPHRASE_VARIABLE,
     PROJECT,
+    RECOVERY_VARIABLE,
     Command,
     ExitCode,
     Terminal,
@@ -19,7 +21,17 @@ from sfumato.commands.shared.command import (
     option,
     seal_as_check,
 )
-from sfumato.commands.shared.opening import MEMORY, known_source, open_project, read_text, source_of
+from sfumato.commands.shared.opening import (
+    MEMORY,
+    READING,
+    known_source,
+    open_project,
+    read_text,
+    source_of,
+    stated_reading,
+    tell_versions,
+)
+from sfumato.commands.shared.remarks import lines_of
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, worded
 from sfumato.project.errors import LedgerTampered
@@ -66,20 +78,27 @@ def _run_source(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.source import accept_edition, locate_source
 
     read_only = arguments.moved_to is None and arguments.new_edition is None
+    if arguments.new_edition is None and stated_reading(arguments):
+        terminal.note(worded("How a table is read is stated with --new-edition."))
+        return ExitCode.USAGE
     notes: list[Note] = []
     with open_project(arguments, terminal, read_only) as project:
         with terminal.working() as context:
             if arguments.moved_to is not None:
                 place = place_of(arguments.moved_to)
-                project.save_document(locate_source(project.document, place, context))
+                remembered = project.remembered
+                document = locate_source(project.document, place, context, remembered)
+                project.save_document(document)
             elif arguments.new_edition is not None:
                 edition = place_of(arguments.new_edition)
-                accept_edition(project, edition, context, notes.append)
+                stated = stated_reading(arguments)
+                accept_edition(project, edition, context, notes.append, stated=stated)
             else:
-                source_of(project, context)
+                table = source_of(project, context)
+                tell_versions(project, table, terminal, context)
         source = project.document.source
-    for note in notes:
-        terminal.note(note.text)
+    for line in lines_of(notes, source.options if source else {}):
+        terminal.note(line)
     if source is not None:
         terminal.say(
             worded(
@@ -101,14 +120,16 @@ SOURCE = Command(
                 "--new-edition",
                 "FILE",
                 "this edition takes the table's place; it may be the same file or database,"
-                " changed",
+                " changed, or the same table read otherwise by the options below",
             ),
         ),
+        READING,
     ),
     _run_source,
     (
         "sfumato source clinic.sfumato",
         "sfumato source clinic.sfumato --new-edition clinic-december.csv",
+        "sfumato source clinic.sfumato --new-edition clinic.csv --column-type postcode=text",
     ),
 )
 
@@ -164,8 +185,9 @@ def _run_ledger(arguments: Namespace, terminal: Terminal) -> ExitCode:
         tampering = project.tampering
         try:
             entries = project.ledger.entries
+            withdrawn = {r.number: r.withdrawn.number for r in project.releases if r.withdrawn}
         except LedgerTampered:
-            entries = ()
+            entries, withdrawn = (), {}
     chain = seal_as_check(tampering)
     plain = {
         "holds": chain.holds,
@@ -175,19 +197,30 @@ def _run_ledger(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 "recorded_at": entry.recorded_at,
                 "kind": str(entry.kind),
                 "details": dict(entry.details),
+                **_withdrawn_by(entry, withdrawn),
             }
             for entry in entries
         ],
     }
-    terminal.tell(arguments.json, plain, map(_line_of, entries))
+    lines = (_line_of(entry, withdrawn.get(entry.number)) for entry in entries)
+    terminal.tell(arguments.json, plain, lines)
     terminal.note(chain.finding)
     return ExitCode.OK if chain.holds else ExitCode.CHECK_FAILED
 
 
-def _line_of(entry: Entry) -> str:
-    """Return an entry as one line: number, time, kind and what it is about."""
-    about = [entry.details.get(key) for key in ("recipient", "holder", "target", "reason")]
-    shown = "  ".join(str(part) for part in (*about, *_adopted(entry)) if part)
+def _withdrawn_by(entry: Entry, withdrawn: Mapping[int, int]) -> dict[str, int]:
+    """Return by which entry a release was withdrawn; nothing where it was not."""
+    return {"withdrawn_by": withdrawn[entry.number]} if entry.number in withdrawn else {}
+
+
+_TOLD: Final = ("recipient", "approver", "holder", "target", "reason")
+
+
+def _line_of(entry: Entry, withdrawn: int | None) -> str:
+    """Return an entry as one line: number, time, kind, what it is about, whether withdrawn."""
+    about = [entry.details.get(key) for key in _TOLD]
+    state = "" if withdrawn is None else worded("(withdrawn by entry {number})", number=withdrawn)
+    shown = "  ".join(str(part) for part in (*about, *_adopted(entry), state) if part)
     return f"{entry.number:>4}  {entry.recorded_at}  {entry.kind:<18}  {shown}".rstrip()
 
 
@@ -264,13 +297,23 @@ SEAL = Command(
 
 def _run_passphrase(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.recovery_sheet import recover
+    from sfumato.project.store.recovery_code import RecoveryCode
 
-    old = terminal.passphrase(arguments.passphrase_fd)
-    with ProjectFile.open(arguments.project, old) as project:
-        new = terminal.new_passphrase(arguments.new_passphrase_fd, NEW_PASSPHRASE_VARIABLE)
-        project.change_passphrase(old, new)
+    given = arguments.new_passphrase_fd, NEW_PASSPHRASE_VARIABLE
+    if arguments.recovery or arguments.recovery_fd is not None:
+        code = terminal.recovery_code(arguments.recovery_fd)
+        RecoveryCode(code)  # before anything else is asked
+        new = terminal.new_passphrase(*given)
+        recover(arguments.project, code, new).close()
+        terminal.note("The passphrase has been reset. The recovery sheet stays valid.")
+    else:
+        old = terminal.passphrase(arguments.passphrase_fd)
+        with ProjectFile.open(arguments.project, old) as project:
+            new = terminal.new_passphrase(*given)
+            project.change_passphrase(old, new)
+        terminal.note("The passphrase is changed. Copies of the project keep the old one.")
     terminal.remark_on(new)
-    terminal.note("The passphrase is changed. Copies of the project keep the old one.")
     return ExitCode.OK
 
 
@@ -286,7 +329,44 @@ PASSPHRASE = Command(
             ),
             type=int,
         ),
+        flag("--recovery", "open the project by the code of its recovery sheet"),
+        option(
+            "--recovery-fd",
+            "N",
+            Sentence(
+                "read that code from file descriptor N (or set {variable})",
+                variable=RECOVERY_VARIABLE,
+            ),
+            type=int,
+        ),
     ),
     _run_passphrase,
-    ("sfumato passphrase clinic.sfumato",),
+    ("sfumato passphrase clinic.sfumato", "sfumato passphrase clinic.sfumato --recovery"),
+)
+
+
+def _run_recovery_sheet(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.project_file import ProjectFile
+    from sfumato.report.recovery_page import check_ending, save_sheet
+
+    path = arguments.out
+    check_ending(path)
+    passphrase = terminal.passphrase(arguments.passphrase_fd)
+    with ProjectFile.open(arguments.project, passphrase) as project:
+        save_sheet(project, passphrase, path)
+    terminal.say(str(path.absolute()))
+    terminal.note(
+        "Print it, lock it away, and delete the file: whoever has it and the project can tell which"
+        " released values are true. Earlier sheets no longer open the project."
+    )
+    return ExitCode.OK
+
+
+RECOVERY_SHEET = Command(
+    (
+        *PROJECT,
+        file_argument("--out", "FILE", "the sheet, a new file: .html or .txt", required=True),
+    ),
+    _run_recovery_sheet,
+    ("sfumato recovery-sheet clinic.sfumato --out sheet.html",),
 )

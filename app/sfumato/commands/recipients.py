@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -19,12 +18,13 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, known_source, open_project, opened_by_parts
-from sfumato.engine.core.errors import LevelError, PolicyError, SfumatoError
+from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Part
 from sfumato.formats.language import ENGLISH, day, languages, localized, said, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.guarantee import Together
+    from sfumato.analysis.all_views import AllViews
+    from sfumato.analysis.guarantee import AllTogether
     from sfumato.analysis.since_release import SinceRelease
     from sfumato.analysis.views import SeenBy
     from sfumato.engine.core.progress import Context
@@ -69,7 +69,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     document = project.document
     recipient = recipient_called(document, arguments.of)
     keys = [_entry_key(document, name) for name in arguments.attribute]
-    statement = dict(_number(text) for text in arguments.level)
+    statement = dict(term_and_number(text) for text in arguments.level)
     with terminal.working() as context:
         table = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
         if isinstance(table, LongSurvey):
@@ -106,7 +106,7 @@ def _entry_key(document: Document, name: str) -> str:
     return name if entry is None else entry.key
 
 
-def _number(text: str) -> tuple[str, float]:
+def term_and_number(text: str) -> tuple[str, float]:
     """Return a term and its number from ``epsilon=2``."""
     name, _, number = text.partition("=")
     try:
@@ -199,6 +199,9 @@ RECIPIENTS = Command(
 def _usage(arguments: Namespace) -> str:
     """Return what is wrong with the arguments together; empty where nothing is."""
     states = arguments.k is not None or arguments.suppress is not None or arguments.level
+    states = states or arguments.cells or arguments.rows
+    if arguments.cells and arguments.rows:
+        return worded("--cells goes with no --rows")
     if (states or arguments.as_they_are) and arguments.recipient is None:
         return worded("say for whom: --recipient NAME")
     if states and arguments.as_they_are:
@@ -207,60 +210,65 @@ def _usage(arguments: Namespace) -> str:
 
 
 def _run_views(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.guarantee import together_of
+    from sfumato.analysis.all_views import all_views
     from sfumato.analysis.readiness import attributes_in
     from sfumato.analysis.views import (
-        as_they_are,
         find_views,
-        seen_together,
-        that_leave,
-        views_in,
+        released_rows,
+        with_importance,
         with_proposed_ks,
     )
-    from sfumato.project.release.long_table import LongTable
 
     if wrong := _usage(arguments):
         terminal.note(worded("sfumato: {wrong}", wrong=wrong))
         return ExitCode.USAGE
     proposes = arguments.propose or arguments.propose_k
-    changes = arguments.recipient is not None or arguments.find or proposes
+    finds = arguments.find
+    changes = arguments.recipient is not None or finds or proposes or arguments.importance
     with opened_by_parts(arguments, terminal, 0.3, not changes) as (project, table, context):
         document = project.document
         if arguments.propose:
             document = _with_hierarchies(document, table, terminal, Part(context, 0.0, 0.1))
         if arguments.recipient is not None:
             document = _stated(document, arguments, terminal)
-        left = that_leave(document, table, project.keys, Part(context, 0.1, 0.2))
-        rows = left if isinstance(left, LongTable) else table
+        if arguments.importance:
+            document = with_importance(document, arguments.importance)
+        left = released_rows(document, table, project.keys, Part(context, 0.1, 0.2))
         if arguments.propose_k:
-            attributes = attributes_in(document, rows, Part(context, 0.2, 0.3))
+            attributes = attributes_in(document, table, project.keys, Part(context, 0.2, 0.3))
             document = with_proposed_ks(document, attributes, table)
-        if arguments.find:
+        if finds:
             document = find_views(document, left, Part(context, 0.3, 0.6))
-        # Of a long table, the rows of the finest view are counted first: the others join them.
-        others = as_they_are(document, left, Part(context, 0.6, 0.7))
-        found = views_in(document, left, Part(context, 0.7, 0.85))
-        together = None
-        if found:
-            with suppress(SfumatoError):  # a domain that does not fit the table hides no view
-                attributes = attributes_in(document, rows, Part(context, 0.85, 0.9))
-                together = together_of(document, attributes)
-        virtual = None
-        if together is not None:
-            part = Part(context, 0.9, 1.0)
-            virtual = seen_together(document, left, together.finest[0], found, part)
+        seen = all_views(document, table, left, project.keys, Part(context, 0.6, 1.0))
         if changes:
             project.save_document(document)
-    plain, lines = [_plain_views(each) for each in found], [*_lines_of_views(found)]
-    for each in others:
+    terminal.tell(arguments.json, *_told_views(seen))
+    return _with_problems(seen.found, terminal)
+
+
+def _told_views(seen: AllViews) -> tuple[list[dict[str, object]], list[str]]:
+    """Return what is seen as plain JSON values, and in lines."""
+    plain, lines = [_plain_views(each) for each in seen.found], [*_lines_of_views(seen.found)]
+    for each in seen.others:
         lines.append(worded("{name}: sees the quasi-identifiers as they are", name=each.recipient))
         lines += [f"  {line}" for line in _figures(each)]
         plain.append({**_plain_views(each), "k": None, "suppression": None})
-    if together is not None:
-        plain.append(_plain_together(together, virtual))
+    if (together := seen.together) is not None:
+        plain.append(_plain_together(together, seen.virtual))
         lines += [worded("All recipients together:"), f"  {said(together.sentence)}"]
-        lines += [f"  {said(line)}" for line in (*_figures(virtual), *together.gets)]
-    terminal.tell(arguments.json, plain, lines)
+        lines += [f"  {said(line)}" for line in (*_figures(seen.virtual), *together.gets)]
+    if seen.kept is not None:
+        lines += map(said, seen.kept.sentences)
+        plain[0]["further columns"] = seen.kept.plain()
+    lines += [said(one.sentence) for one in seen.given_back]
+    for one in plain:
+        back = [each for each in seen.given_back if each.recipient == one["recipient"]]
+        one["given back"] = [each.plain() for each in back]
+    return plain, lines
+
+
+def _with_problems(found: Sequence[SeenBy], terminal: Terminal) -> ExitCode:
+    """Tell which views would be refused, and return what the command comes to."""
     problems = dict.fromkeys(each.problem for each in found if each.problem)
     for problem in problems:
         terminal.note(worded("sfumato: {problem}", problem=problem))
@@ -297,7 +305,8 @@ def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Doc
         )
     if arguments.as_they_are:
         return without_view(document, name)
-    document = with_statement(document, name, arguments.k, arguments.suppress)
+    cells = bool(arguments.cells) if arguments.cells or arguments.rows else None
+    document = with_statement(document, name, arguments.k, arguments.suppress, cells)
     for text in arguments.level:
         column, _, level = text.rpartition("=")
         if not level.isdecimal():
@@ -320,7 +329,10 @@ def _lines_of_views(found: Sequence[SeenBy]) -> Iterator[str]:
     for each in found:
         share = (
             worded(
-                ", at most {suppression:.1f} % suppressed", suppression=100 * each.rule.suppression
+                ", at most {suppression:.1f} % of the cells suppressed"
+                if each.rule.cells
+                else ", at most {suppression:.1f} % suppressed",
+                suppression=100 * each.rule.suppression,
             )
             if each.rule.suppression
             else ""
@@ -341,7 +353,7 @@ def _figures(each: SeenBy | None) -> Iterator[str]:
         return
     smallest, unique = (
         worded("{smallest:,}", smallest=each.view.smallest),
-        worded("{unique:,} unique", unique=each.view.unique),
+        worded("{unique:,} unique", unique=each.unique),
     )
     if each.by_unit:
         smallest = worded(
@@ -350,7 +362,7 @@ def _figures(each: SeenBy | None) -> Iterator[str]:
         unique = worded(
             "{unique} ({unique_rows:,} {unique_rows:record|records})",
             unique=unique,
-            unique_rows=each.view.unique_rows,
+            unique_rows=each.unique_rows,
         )
     yield worded(
         "smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,}"
@@ -361,9 +373,16 @@ def _figures(each: SeenBy | None) -> Iterator[str]:
         records=each.records,
         loss=100 * each.view.loss,
     )
+    if each.view.cells_apart:
+        cells = each.view.suppressed_cells
+        yield worded(
+            "{cells:,} {cells:cell|cells} suppressed, in {rows:,} {rows:record|records}",
+            cells=cells,
+            rows=each.view.rows_with_cells,
+        )
 
 
-def _plain_together(together: Together, seen: SeenBy | None) -> dict[str, object]:
+def _plain_together(together: AllTogether, seen: SeenBy | None) -> dict[str, object]:
     """Return what the virtual recipient gets as plain JSON values."""
     figures = {} if seen is None else _plain_views(seen)
     return {
@@ -387,9 +406,12 @@ def _plain_views(seen: SeenBy) -> dict[str, object]:
         "records": seen.records,
         "smallest": None if view is None else view.smallest,
         "units": seen.units if seen.by_unit else None,
-        "unique": None if view is None else view.unique,
-        "unique records": None if view is None else view.unique_rows,
+        "unique": seen.unique,
+        "unique records": seen.unique_rows,
+        "unique on quasi-identifiers": None if view is None else view.unique,
         "suppressed": None if view is None else view.suppressed_rows,
+        "cells": bool(seen.rule.cells),
+        "suppressed cells": None if view is None else view.suppressed_cells,
         "classes": None if view is None else view.classes,
         "loss": None if view is None else view.loss,
         "problem": str(seen.problem),
@@ -404,8 +426,16 @@ VIEWS = Command(
         option(
             "--suppress",
             "SHARE",
-            "the largest share of the records that may show * instead, such as 0.01",
+            "the largest share of the records that may show * instead, such as 0.01; of the cells"
+            " with --cells",
             type=float,
+        ),
+        flag("--cells", "suppress single cells in place of whole records"),
+        flag("--rows", "suppress whole records"),
+        repeated(
+            "--importance",
+            "COLUMN",
+            "suppress cells of this quasi-identifier last; repeated, the most important first",
         ),
         repeated(
             "--level",
@@ -415,7 +445,10 @@ VIEWS = Command(
         ),
         flag("--as-they-are", "show the recipient the quasi-identifiers as they are"),
         flag("--propose", "propose a hierarchy for every quasi-identifier that has none"),
-        flag("--propose-k", "state a k by the order of trust for everybody who has none"),
+        flag(
+            "--propose-k",
+            "set a group size k by the order of trust for every recipient without one",
+        ),
         flag("--find", "find the levels that lose least, for the k and share of each recipient"),
         MEMORY,
         JSON,
@@ -425,5 +458,6 @@ VIEWS = Command(
         "sfumato views clinic.sfumato",
         'sfumato views clinic.sfumato --recipient "Public file" --k 20 --suppress 0.02',
         "sfumato views clinic.sfumato --propose --propose-k --find",
+        'sfumato views clinic.sfumato --recipient "Institute" --cells --suppress 0.05 --find',
     ),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,65 +20,68 @@ from sfumato.commands.shared.command import (
     bundle_arguments,
     file_argument,
     flag,
+    option,
     override_for,
     repeated,
 )
-from sfumato.commands.shared.opening import MEMORY, opened_by_parts
-from sfumato.engine.core.progress import Part, one_by_one
-from sfumato.engine.core.wording import Sentence
-from sfumato.formats.language import said, worded
+from sfumato.commands.shared.opening import MEMORY, open_project, opened_by_parts
+from sfumato.commands.shared.remarks import read_again
+from sfumato.engine.core.wording import Sentence, in_quotes, set_apart
+from sfumato.formats.language import day, said, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.readiness import Readiness
+    from sfumato.analysis.verdicts import Readiness
+    from sfumato.project.document.model import TableSource
     from sfumato.project.release.workers import ClassFacts
 
-_WORDS: Final = (Sentence("DANGER"), Sentence("CAUTION"), Sentence("ok"))
+_WORTHLESS: Final = Sentence("WORTHLESS")
 
 
 def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.findings import Finding, Severity
-    from sfumato.analysis.readiness import checked_rows, plain
-    from sfumato.project.errors import ReleaseError
+    from sfumato.analysis.readiness import plain
+    from sfumato.analysis.releasing import check_project
+    from sfumato.commands.shared.groups import names_of_recipients
 
     with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
-        known = [recipient.name for recipient in project.document.recipients]
-        for name in arguments.recipient:
-            if name not in known:
-                raise ReleaseError(
-                    "The project has no recipient called {name}.",
-                    "Its recipients are: {known}.",
-                    name=name,
-                    known=", ".join(known) or "none",
-                )
         document = project.document
-        rows = checked_rows(document, table, project.keys, project.remembered, context)
-        found = rows.readiness(project.releases, document.accepted)
-        if (changed := project.tampering) is not None:
-            seal = Finding("Seal and ledger", Severity.GRAVE, changed.sentence, refuses=True)
-            found = tuple(replace(each, findings=(seal, *each.findings)) for each in found)
-    wanted = arguments.recipient or known
-    chosen = [each for each in found if each.recipient in wanted]
-    terminal.tell(arguments.json, plain(chosen), _lines_of_check(chosen, arguments.project))
+        named = names_of_recipients(project, arguments.recipient)
+        found = check_project(project, table, context, named)
+    chosen = [each for each in found if document.is_published_only or each.recipient in named]
+    source = document.source
+    lines = _lines_of_check(chosen, arguments.project, source, document.column_names)
+    terminal.tell(arguments.json, plain(chosen), lines)
     return ExitCode.CHECK_FAILED if any(each.standing for each in chosen) else ExitCode.OK
 
 
-def _lines_of_check(found: Sequence[Readiness], project: Path) -> Iterator[str]:
+def _lines_of_check(
+    found: Sequence[Readiness],
+    project: Path,
+    source: TableSource | None,
+    columns: Container[str],
+) -> Iterator[str]:
     for each in found:
         ready = worded("not ready to release") if each.standing else worded("ready to release")
+        if each.worthless:
+            worthless = dict.fromkeys(one.columns[0] for one in each.worthless)
+            names = ", ".join(said(in_quotes(name)) for name in worthless)
+            ready = worded("{ready}, but {columns} would be worthless", ready=ready, columns=names)
         yield f"{each.recipient}: {ready}"
         for one in each.findings:
-            yield f"  {said(_WORDS[one.severity]):<7}  {said(one.check)}: {said(one.sentence)}"
+            word = said(_WORTHLESS) if one.worthless else said(one.severity.word).upper()
+            yield f"  {word:<9}  {said(one.check)}: {said(set_apart(one.sentence, columns))}"
             if one.reason:
-                yield worded("           Accepted: {reason}", reason=one.reason)
+                yield worded("             Accepted: {reason}", reason=one.reason)
             for remedy in one.remedies:
-                yield f"           - {said(remedy.words)}"
+                yield f"             - {said(set_apart(remedy.words, columns))}"
+                if remedy.reading is not None and source is not None:
+                    yield f"               {read_again(project, source, remedy.reading)}"
                 for part in remedy.parts or (remedy,):
                     if part.recipient:
                         level = f"{part.column}={part.level}"
                         told = shlex.join(
                             ["views", str(project), "--recipient", part.recipient, "--level", level]
                         )
-                        yield f"             sfumato {told}"
+                        yield f"               sfumato {told}"
 
 
 CHECK = Command(
@@ -98,11 +101,11 @@ CHECK = Command(
 
 def _run_release(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
-    from sfumato.analysis.readiness import accepted_for, settle
-    from sfumato.commands.shared.engines import lines_of_classes, rows_by
+    from sfumato.analysis.releasing import ReleaseOrder, make_releases
+    from sfumato.commands.shared.engines import facts_here, lines_of_classes, rows_by
     from sfumato.project.errors import ReleaseError
     from sfumato.project.release.prepared import PreparedTable
-    from sfumato.project.release.release import make_release
+    from sfumato.project.release.release import plan_of, sent_plan
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
 
     recipients, engine = arguments.recipient, arguments.engine
@@ -111,44 +114,37 @@ def _run_release(arguments: Namespace, terminal: Terminal) -> ExitCode:
             "Files of this format are made in memory, which an engine's rows need not fit.",
             "Choose Parquet or CSV, or release without --engine.",
         )
-    if arguments.count_classes and not engine:
-        raise ReleaseError(
-            "Without an engine there is none that counts classes.",
-            "Name one: --engine dask. What the project counts itself, sfumato check says.",
-        )
+    counted_here: dict[str, Mapping[str, ClassFacts]] = {}
     counted_by_engine: list[Mapping[str, ClassFacts]] = []
     with opened_by_parts(arguments, terminal, 0.15, read_only=False) as (project, table, whole):
         cautions = row_order_caution(project.document)
-        checked = settle(project, table, recipients, arguments.accept, Part(whole, 0.0, 0.1))
-        context = Part(whole, 0.1, 1.0)
         prepared = PreparedTable(project, table)
         made_by = None
         if engine:
             tell = counted_by_engine.append if arguments.count_classes else None
             made_by = rows_by(prepared.table, engine, tell)
-        for recipient, part in one_by_one(context, recipients):
-            outcome = make_release(
-                project,
-                table,
-                recipient,
-                arguments.out,
-                arguments.format,
-                part,
-                as_zip=arguments.zip,
-                override=arguments.override,
-                escape_formulas=not arguments.keep_formulas,
-                dcat=arguments.dcat,
-                prepared=prepared,
-                accepted=accepted_for(checked, recipient),
-                rows_by=made_by,
-            )
+        elif arguments.count_classes:
+            for name in dict.fromkeys(recipients):
+                plan = plan_of(project, prepared, name, arguments.override, whole)
+                counted_here[name] = facts_here(*sent_plan(project, plan, prepared), prepared.table)
+        order = ReleaseOrder(
+            tuple(recipients),
+            arguments.out,
+            arguments.format,
+            as_zip=arguments.zip,
+            override=arguments.override,
+            escape_formulas=not arguments.keep_formulas,
+            dcat=arguments.dcat,
+        )
+        releases = make_releases(project, prepared, order, arguments.accept, whole, made_by)
+        for recipient, outcome in zip(recipients, releases, strict=True):
             terminal.say(str(outcome.path))
-            for facts in counted_by_engine:
-                for line in lines_of_classes(recipient, engine, facts):
+            for facts in (*counted_by_engine, counted_here.get(recipient, {})):
+                for line in lines_of_classes(recipient, engine or "Sfumato", facts):
                     terminal.note(line)
             counted_by_engine.clear()
         people = [project.document.recipient(name) for name in dict.fromkeys(recipients)]
-        counted = {found for each in people if (found := prepared.alone(context, each)) is not None}
+        counted = {found for each in people if (found := prepared.alone(whole, each)) is not None}
     unique = [release_sentence(found) for found in counted if found.alone]
     if unique:
         cautions = (*sorted(unique), RELEASE_ADVICE, *cautions)
@@ -172,8 +168,8 @@ RELEASE = Command(
         ),
         flag(
             "--count-classes",
-            "let the engine count, before it makes the rows, the smallest class of records that"
-            " look alike to the recipient (k), unique records, and l-diversity",
+            "count, before the rows are made, the smallest class of records that look alike to"
+            " the recipient (k), unique records, and l-diversity; by the engine, if one is named",
         ),
     ),
     _run_release,
@@ -186,25 +182,64 @@ RELEASE = Command(
 )
 
 
+def _run_withdraw(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.count_tables.withdrawing import count_table_called, withdraw_counts
+    from sfumato.project.withdrawal import release_called, withdraw
+
+    with open_project(arguments, terminal) as project:
+        counts = count_table_called(project, arguments.release)
+        if counts is not None:
+            withdraw_counts(project, counts.number, arguments.reason)
+            recipient, recorded_at = counts.recipient, counts.recorded_at
+        else:
+            meant = release_called(project.releases, arguments.release)
+            withdraw(project, meant, arguments.reason)
+            recipient, recorded_at = meant.recipient, meant.recorded_at
+    terminal.say(
+        worded(
+            "The release to {recipient} of {day} is withdrawn.",
+            recipient=recipient,
+            day=day(datetime.fromisoformat(recorded_at)),
+        )
+    )
+    terminal.note(
+        "Ask the recipient to delete it: nobody can take back what they know, so it goes on"
+        " counting."
+    )
+    return ExitCode.OK
+
+
+WITHDRAW = Command(
+    (
+        *PROJECT,
+        argument(
+            "release",
+            metavar="RELEASE",
+            help="the number of its ledger entry, or the beginning of its identifier",
+        ),
+        option(
+            "--reason",
+            "REASON",
+            "what was wrong with it; the ledger and the report keep that",
+            required=True,
+        ),
+    ),
+    _run_withdraw,
+    ('sfumato withdraw clinic.sfumato 12 --reason "Made from the wrong extract"',),
+)
+
+
 def _run_plan(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
-    from sfumato.analysis.readiness import accepted_for, settle
-    from sfumato.project.release.release import make_plan
+    from sfumato.analysis.releasing import release_as_plan
+    from sfumato.project.release.long_table import LongTable
 
-    name = arguments.recipient
     with opened_by_parts(arguments, terminal, 0.3, read_only=False) as (project, table, whole):
         cautions = row_order_caution(project.document)
-        checked = settle(project, table, [name], arguments.accept, Part(whole, 0.0, 0.6))
-        record = make_plan(
-            project,
-            table,
-            name,
-            arguments.out,
-            arguments.keys,
-            Part(whole, 0.6, 1.0),
-            override=arguments.override,
-            accepted=accepted_for(checked, name),
-        )
+        rows = LongTable.of(table, project.path.parent)  # looked through once
+        name, reason = arguments.recipient, arguments.accept
+        files = arguments.out, arguments.keys
+        record = release_as_plan(project, rows, name, files, reason, whole, arguments.override)
     terminal.say(str(record.target))
     terminal.say(str(arguments.keys.absolute()))
     for caution in cautions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sfumato.commands.shared.command import (
@@ -23,7 +24,8 @@ from sfumato.formats.language import translated, worded
 from sfumato.project.errors import LedgerTampered
 
 if TYPE_CHECKING:
-    from sfumato.project.verification.leak import LeakReport
+    from sfumato.formats.notes import Note
+    from sfumato.project.verification.leak_report import LeakReport
 
 
 def _run_verify(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -35,8 +37,11 @@ def _run_verify(arguments: Namespace, terminal: Terminal) -> ExitCode:
             report = verify_file(project, table, arguments.bundle, context)
     except LedgerTampered as tampering:
         checks = [seal_as_check(tampering)]
+        added: tuple[str, ...] = ()
+        withdrawn = None
     else:
-        checks = [chain, *report.checks]
+        checks, added = [chain, *report.checks], report.added
+        withdrawn = None if report.release is None else report.release.withdrawn
     holds = all(check.holds for check in checks)
     terminal.tell(
         arguments.json,
@@ -46,6 +51,8 @@ def _run_verify(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 {"title": check.title, "holds": check.holds, "finding": check.finding}
                 for check in checks
             ],
+            "added_files": list(added),
+            "withdrawn": None if withdrawn is None else asdict(withdrawn),
         },
         lines_of_verification(checks),
     )
@@ -66,12 +73,24 @@ VERIFY = Command(
 
 
 def _run_trace(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.verification.leak import read_leak
-    from sfumato.project.verification.long_leak import trace_leak
+    from sfumato.project.count_tables.tracing import trace_counts
+    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.verification.leak import read_leak, trace_file
 
     with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
-        leak = read_leak(arguments.file, Part(context, 0.0, 0.3))
-        report = trace_leak(project, table, leak, Part(context, 0.3, 1.0))
+        rows = LongTable.of(table, project.path.parent)
+        counts = trace_counts(project, rows, arguments.file, Part(context, 0.0, 0.2))
+        if counts is not None:
+            plain = {
+                "recipients": list(counts.recipients),
+                "share": counts.share,
+                "verdict": str(counts.verdict),
+            }
+            terminal.tell(arguments.json, {"count_table": plain}, [counts.verdict])
+            return ExitCode.OK if counts.is_traced else ExitCode.CHECK_FAILED
+        notes: list[Note] = []
+        leak = read_leak(arguments.file, Part(context, 0.0, 0.3), notes.append)
+        report = trace_file(project, table, leak, Part(context, 0.3, 1.0)).beside(notes)
     terminal.tell(arguments.json, _plain_trace(report), _lines_of_trace(report))
     return ExitCode.OK if report.is_traced else ExitCode.CHECK_FAILED
 
@@ -86,6 +105,9 @@ def _plain_trace(report: LeakReport) -> dict[str, object]:
         "table_share": report.traced.of_table,
         "compared_columns": list(report.compared),
         "ignored_columns": list(report.ignored),
+        "matched_columns": dict(report.matched),
+        "withdrawn": str(report.withdrawn) or None,
+        "remarks": [str(remark) for remark in report.remarks],
         "pseudonyms": [
             {
                 "column": match.column,
@@ -113,12 +135,19 @@ def _plain_trace(report: LeakReport) -> dict[str, object]:
 
 def _lines_of_trace(report: LeakReport) -> Iterator[str]:
     yield report.verdict
+    if report.withdrawn:
+        yield report.withdrawn
+    for remark in report.remarks:
+        yield worded("Caution: {text}", text=remark)
     yield worded("Compared: {compared}.", compared=", ".join(report.compared))
+    if report.matches:
+        yield report.matches
     if report.ignored:
-        yield worded("Not in any release: {ignored}.", ignored=", ".join(report.ignored))
+        columns = ", ".join(report.ignored)
+        yield worded("Not recognized, so not compared: {columns}.", columns=columns)
     if report.traced.sources and report.traced.altered > 0.001:
         yield worded(
-            "{altered:.1f} % of the rows come from no such release.",
+            "The likeliest share of rows that come from no such release: {altered:.1f} %.",
             altered=100 * report.traced.altered,
         )
     for suspect in report.traced.suspects:

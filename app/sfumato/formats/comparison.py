@@ -16,13 +16,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Domain
-from sfumato.engine.core.values import Codes, Flags, Integers, Words, canonical, factorize, plain
+from sfumato.engine.core.values import Codes, Flags, Integers, canonical, factorize, plain
 
 Rows = Flags
 Positions = Integers
 
-_STRETCH: Final = 1 << 20
-"""So many rows of long columns are compared at a time, to spare memory."""
 _MISSING: Final = -1
 _UNKNOWN: Final = -2
 _MISSING_KEY: Final = ("missing",)
@@ -38,25 +36,6 @@ def differing_rows(expected: pd.Series, actual: pd.Series) -> Rows:
     one, other = common_positions(expected, actual)
     differing: Rows = one != other
     return differing
-
-
-def differing_places(expected: pd.Series, places: Positions, actual: pd.Series) -> Rows:
-    """Return in which rows a column differs from another one's rows at some places.
-
-    Parameters
-    ----------
-    expected
-        The other column.
-    places
-        Its row that each row should equal, shape (n,).
-    actual
-        The column, of which the first n rows are compared.
-    """
-    found: Rows = np.empty(len(places), dtype=np.bool_)
-    for start in range(0, len(places), _STRETCH):
-        rows = slice(start, min(start + _STRETCH, len(places)))
-        found[rows] = differing_rows(expected.take(places[rows]), actual.iloc[rows])
-    return found
 
 
 def common_positions(expected: pd.Series, actual: pd.Series) -> tuple[Positions, Positions]:
@@ -91,27 +70,20 @@ def decoded(domain: Domain, codes: Positions, name: str) -> pd.Series:
     return domain.decode(exact, name)
 
 
-def all_within(expected: pd.DataFrame, actual: pd.DataFrame) -> bool:
-    """Whether every row of `actual` is one of `expected`, in whatever order, none too often."""
-    pairs = [common_positions(expected[name], actual[name]) for name in expected.columns]
-    known, counts = _row_counts(pair[0] for pair in pairs)
-    found, found_counts = _row_counts(pair[1] for pair in pairs)
-    places = np.minimum(np.searchsorted(known, found), len(known) - 1)
-    return bool(np.all((known[places] == found) & (found_counts <= counts[places])))
-
-
-def _row_counts(columns: Iterable[Positions]) -> tuple[Words, Integers]:
-    """Return the hashes of the distinct rows, sorted, and how often each occurs."""
-    frame = pd.DataFrame(dict(enumerate(columns)))
-    hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy()
-    found, counts = np.unique(hashes, return_counts=True)
-    return found.astype(np.uint64, copy=False), counts.astype(np.int64, copy=False)
-
-
 def is_number(column: pd.Series) -> bool:
     """Whether a column holds numbers, and neither categories nor yes/no values."""
     dtype = column.dtype
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def as_text(column: pd.Series) -> pd.Series:
+    """Return a column as text, in which a whole number is the same as a decimal one."""
+    values = column
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = pd.Series(column.cat.categories)
+    texts = column.astype("string")
+    # Whole numbers are decimals where some of them are missing.
+    return texts.str.removesuffix(".0") if is_number(values) else texts.str.strip()
 
 
 def _is_wide(column: pd.Series) -> bool:

@@ -36,7 +36,10 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import NativeColumn, target_of
-from sfumato.formats.columns.settling import gathered, usable_names, with_fixed_types
+from sfumato.formats.columns.settling import usable_names
+from sfumato.formats.columns.typed import finished
+from sfumato.formats.columns.years import outside_years
+from sfumato.formats.database_columns import DatabaseColumn, frame_as_described
 from sfumato.formats.errors import (
     BadAddress,
     BadOptions,
@@ -45,8 +48,11 @@ from sfumato.formats.errors import (
     EmptyFile,
     FileError,
     UnsupportedColumn,
+    WrongEncoding,
 )
-from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.long_texts import LongTexts
+from sfumato.formats.options import ReadOptions
+from sfumato.formats.parquet_dates import periods_in, zone_notes
 from sfumato.formats.table_format import ReadResult, TableFormat, refuse_many_cells
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
@@ -93,7 +99,7 @@ class Address:
                 "The address of the database holds a password. Others can see it on a command"
                 " line, and it would be kept in the project.",
                 "Leave it out. The window asks for it; a command takes it from the variable"
-                " PGPASSWORD or from the file that PGPASSFILE names (usual: ~/.pgpass).",
+                " PGPASSWORD or from the file that PGPASSFILE names (default: ~/.pgpass).",
             )
         for name, _ in settings:
             if name not in _SETTINGS:
@@ -231,32 +237,6 @@ class Selected:
         return cls(name, f"{quoted(schema)}.{quoted(name)}", tuple(key), declared or {})
 
 
-@dataclass(frozen=True)
-class Described:
-    """A column of what is read.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    type
-        The Arrow type that it comes as.
-    expression
-        What is selected for it.
-    order
-        What rows are put in order by, after the columns before it.
-    later
-        What its texts are read as, where all of them can be: numbers whose digits a decimal
-        number may not hold, and dates that are kept as texts.
-    """
-
-    name: str
-    type: pa.DataType
-    expression: str
-    order: str
-    later: ColumnType | None = None
-
-
 class Connection(ABC):
     """An open database that nothing can be written to. Its calls may take long, or for ever.
 
@@ -285,7 +265,7 @@ class Connection(ABC):
         """Return how a table or view is selected from."""
 
     @abstractmethod
-    def describe(self, selected: Selected) -> Sequence[Described]:
+    def describe(self, selected: Selected) -> Sequence[DatabaseColumn]:
         """Return the columns."""
 
     def count(self, selected: Selected) -> int:
@@ -293,7 +273,7 @@ class Connection(ABC):
         return int(self.rows(f"SELECT count(*) FROM {selected.source} AS q")[0][0])
 
     @abstractmethod
-    def batches(self, select: str, columns: Sequence[Described]) -> Iterator[pa.RecordBatch]:
+    def batches(self, select: str, columns: Sequence[DatabaseColumn]) -> Iterator[pa.RecordBatch]:
         """Yield the rows, each column as the type described."""
 
     def interrupt(self) -> None:
@@ -352,6 +332,13 @@ class Asking:
         error = answer.exception()
         if error is None:
             return answer.result()
+        if isinstance(error, UnicodeDecodeError):  # of the driver's own words, which quote names
+            raise WrongEncoding(
+                "The database has names of tables, columns or functions that are not in UTF-8, or"
+                " it is damaged.",
+                "Copy it again from where it comes from, or write its tables again with names in"
+                " UTF-8.",
+            )
         connection = self._connection
         raise (connection.explained(error) if connection is not None else None) or error from None
 
@@ -377,8 +364,6 @@ def _settle(answer: Future[_Answer], call: Callable[[], _Answer]) -> None:
 
 
 BATCH_ROWS: Final = 1 << 16
-_FIRST: Final = np.datetime64("0001-01-01", "us")
-_LAST: Final = np.datetime64("9999-12-31T23:59:59.999999", "us")
 
 
 class ContentDigest:
@@ -438,7 +423,9 @@ def _numbers_of(values: pa.Array) -> npt.NDArray[Any]:
 class DatabaseFormat(TableFormat):
     """A kind of database: a format whose tables are known by their rows."""
 
-    reading_options = frozenset({"sheet", "query", "column_types", "bad_values", "any_size"})
+    reading_options = frozenset(
+        {"sheet", "query", "missing", "keep_blank_rows", "column_types", "bad_values", "any_size"}
+    )
     is_database = True
     package: ClassVar[str] = ""
     module: ClassVar[str] = ""
@@ -470,7 +457,7 @@ class DatabaseFormat(TableFormat):
         with asking.connected(lambda: self.connect(path)) as connection:
             selected = _selected(asking, connection, options, path.name)
             found = _read(asking, connection, selected, options, rows)
-        return with_fixed_types(found, options if rows is None else options.tolerant())
+        return finished(found, options, rows, numbered=False)
 
     def driver(self) -> Any:
         """Return the module that reads the database, imported no sooner than now.
@@ -553,14 +540,17 @@ def _read(
     names = usable_names([each.name for each in described])
     total = asking.ask(lambda: connection.count(selected)) if rows is None else rows
     columns = [
-        NativeColumn(name, each.type, total) for name, each in zip(names, described, strict=True)
+        NativeColumn(name, each.type, total, options.version)
+        for name, each in zip(names, described, strict=True)
     ]
     if rows is None:
         refuse_many_cells(selected.title, total, len(names), options)
+    long_texts = LongTexts(selected.title, options)
     digest = ContentDigest(names, [target_of(each.name, each.type) for each in described])
     batches = connection.batches(_statement(selected, described, rows), described)
     done = 0
     while (batch := asking.ask(lambda: next(batches, None))) is not None:
+        long_texts.see(batch.columns)
         digest.add([_taken(c, each) for c, each in zip(columns, batch.columns, strict=True)])
         done += len(batch)
         said = Sentence(
@@ -574,16 +564,14 @@ def _read(
             table=selected.title,
         )
     frame = pd.DataFrame({column.name: column.finish() for column in columns}, copy=False)
-    changed = {
-        name: _settled(frame[name], each.later, options)
-        for name, each in zip(names, described, strict=True)
-        if each.later is not None and name not in options.column_types
-    }
-    frame = pd.DataFrame({**{name: frame[name] for name in names}, **changed}, copy=False)
-    return ReadResult(Table(frame), digest=digest.finish())
+    frame, notes = frame_as_described(frame, described, options)
+    schema = pa.schema([(name, each.type) for name, each in zip(names, described, strict=True)])
+    notes = (*zone_notes(schema, names, options), *notes)
+    periods = periods_in(schema, names, options.version)
+    return ReadResult(Table(frame, periods=periods), notes=notes, digest=digest.finish())
 
 
-def _statement(selected: Selected, described: Sequence[Described], rows: int | None) -> str:
+def _statement(selected: Selected, described: Sequence[DatabaseColumn], rows: int | None) -> str:
     """Return the SELECT of all rows in order, or of a few in any."""
     listed = ", ".join(f"{each.expression} AS {quoted(each.name)}" for each in described)
     select = f"SELECT {listed} FROM {selected.source} AS q"
@@ -599,11 +587,8 @@ def _taken(column: NativeColumn, values: pa.Array) -> pa.Array:
     plain = None
     # What Arrow says may quote a value.
     with suppress(pa.ArrowException):
-        plain = column.add(values)
-        if pa.types.is_timestamp(plain.type) and plain.null_count < len(plain):
-            known = plain.drop_null().to_numpy(zero_copy_only=False).astype("M8[us]")
-            if known.min() < _FIRST or known.max() > _LAST:
-                plain = None
+        if outside_years(values) is None:
+            plain = column.add(values)
     if plain is None:
         raise UnsupportedColumn(
             "Column {column} holds a date that is infinite or not in the years 1 to 9999, or a"
@@ -611,18 +596,7 @@ def _taken(column: NativeColumn, values: pa.Array) -> pa.Array:
             "Read a query that leaves such rows out, or turns the column into text.",
             column=column.name,
         )
-    return plain
-
-
-def _settled(texts: pd.Series, kind: ColumnType, options: ReadOptions) -> Any:
-    """Return texts as what they stand for; as they are, where that would alter one."""
-    name = str(texts.name)
-    # A number is found out, not fixed: what is fixed may lose digits.
-    wanted = options if kind is ColumnType.NUMBER else options.with_type(name, kind)
-    column = gathered(texts, name, wanted)
-    if column.given_up or column.code_at >= 0 or len(column.bad):
-        return texts
-    return column.finish(None)
+    return plain.dictionary_decode() if pa.types.is_dictionary(plain.type) else plain
 
 
 _WHY: Final = {

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import stat
 import struct
+import sys
 import time
 import zipfile
 import zlib
@@ -33,10 +34,17 @@ from sfumato.formats.errors import (
     refused_at,
 )
 
+if sys.platform != "win32":
+    import fcntl
+
 _PIECE: Final = 4 << 20
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _ABANDONED: Final = 3_600.0
 """Nobody is writing any more what has been left alone for so many seconds."""
+_MOMENT: Final = 10.0
+_LOCKS: Final = sys.platform != "win32"
+_LOCKED_DIGITS: Final = 16
+"""The digits in the name of an unfinished file that is locked; others have fewer."""
 
 _TOO_LONG: Final = frozenset({errno.ENAMETOOLONG})
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -67,6 +75,23 @@ def digest_of(path: Path, context: Context) -> str:
 def is_file(path: Path) -> bool:
     """Whether a file is there: none where a name is too long or no name of a file at all."""
     return os.path.isfile(path)  # noqa: PTH113 (pathlib raises at such names)
+
+
+def read_regular(path: Path, most: int = -1) -> bytes:
+    """Return the first `most` bytes of a file, or all; what is none, such as a pipe, is refused.
+
+    To open a pipe that nobody writes to would wait for ever.
+
+    Raises
+    ------
+    OSError
+        If it is no file, or the system refuses.
+    """
+    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
+        return file.read(most)
 
 
 def is_folder(path: Path) -> bool:
@@ -179,30 +204,89 @@ def write_private(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def unfinished_beside(path: Path) -> Path:
-    """Return a new name for what becomes `path` once it is whole; see `remove_abandoned`."""
+@contextmanager
+def unfinished_beside(path: Path) -> Iterator[Path]:
+    """Give a new file, readable by its owner alone, for what becomes `path` once it is whole.
+
+    Nothing is left under its name afterwards. It is locked until then, and the system lets go of a
+    lock however a process ends: what can be locked was left behind, see `remove_abandoned`.
+
+    Raises
+    ------
+    OSError
+        If the system refuses.
+    """
     remove_abandoned(path)
-    return path.with_name(f"{_beginning(path)}{secrets.token_hex(6)}.part")
+    name = f"{_beginning(path)}{secrets.token_hex(8 if _LOCKS else 6)}.part"
+    unfinished = path.with_name(name)
+    handle = new_private(unfinished)
+    if _LOCKS:
+        _is_free(handle)
+    else:
+        os.close(handle)
+    try:
+        yield unfinished
+    finally:
+        for leftover in (unfinished, path.with_name(f"{name}-journal")):
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)
+        if _LOCKS:
+            os.close(handle)
+
+
+def _is_free(handle: int) -> bool | None:
+    """Lock an open file; return whether nobody else has, None where it can't be locked."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def remove_abandoned(path: Path) -> None:
     """Remove what writers of `path` that were killed have left beside it.
 
-    That is what nobody has written to for an hour, and a second name of `path` itself.
+    That is what no living process has locked, or, where files are not locked, what nobody has
+    written to for an hour; and a second name of `path` itself.
     """
-    ours = re.compile(re.escape(_beginning(path)) + "[0-9a-f]{12}[.]part(-journal)?")
-    with suppress(OSError, ValueError), os.scandir(path.parent) as entries:
+    _remove_abandoned(path.parent, re.escape(_beginning(path)), path)
+
+
+def remove_all_abandoned(folder: Path) -> None:
+    """Remove what writers of any file in a folder that were killed have left there."""
+    _remove_abandoned(folder, r"\..{1,80}\.", None)
+
+
+def _remove_abandoned(folder: Path, beginning: str, path: Path | None) -> None:
+    ours = re.compile(f"({beginning}([0-9a-f]{{12}}|[0-9a-f]{{16}})[.]part)(-journal)?", re.DOTALL)
+    gone = []
+    with suppress(OSError, ValueError), os.scandir(folder) as entries:
         for entry in entries:
-            if ours.fullmatch(entry.name) and _is_abandoned(entry, path):
-                Path(entry.path).unlink(missing_ok=True)
+            found = ours.fullmatch(entry.name)
+            if found is not None and entry.is_file(follow_symlinks=False):
+                part, file = folder / found[1], Path(entry.path)
+                second = path is not None and is_file(path) and path.samefile(file)
+                if second or _is_abandoned(part if os.path.lexists(part) else file):
+                    gone.append(file)
+    for file in gone:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
-def _is_abandoned(entry: os.DirEntry[str], path: Path) -> bool:
-    if not entry.is_file(follow_symlinks=False):
-        return False
-    if is_file(path) and path.samefile(entry.path):
-        return True
-    return time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED
+def _is_abandoned(path: Path) -> bool:
+    age = time.time() - path.stat().st_mtime
+    named = re.search("([0-9a-f]+)[.]part$", path.name)
+    if not _LOCKS or named is None or len(named[1]) < _LOCKED_DIGITS:
+        return age > _ABANDONED
+    handle = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        free = _is_free(handle)
+    finally:
+        os.close(handle)
+    # A file that was made in this instant is not locked yet.
+    return age > _ABANDONED if free is None else free and age > _MOMENT
 
 
 def _beginning(path: Path) -> str:
@@ -230,19 +314,15 @@ def written_whole(path: Path) -> Iterator[Path]:
             "Choose a name without the NUL.",
             path=printable(path),
         )
-    unfinished = unfinished_beside(path)
     try:
         _check_folder(path)
-        os.close(new_private(unfinished))
-        yield unfinished
-        _force_to_disk(unfinished)
-        unfinished.replace(path)
-        _force_to_disk(path.parent)
+        with unfinished_beside(path) as unfinished:
+            yield unfinished
+            force_to_disk(unfinished)
+            unfinished.replace(path)
+        force_to_disk(path.parent)
     except OSError as error:
         raise refusal_to_write(error, path) from None
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -262,7 +342,7 @@ def _check_folder(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def _force_to_disk(path: Path) -> None:
+def force_to_disk(path: Path) -> None:
     """Wait until a file, or on POSIX a folder's list of names, is on the disk."""
     folder = path.is_dir()
     if folder and os.name != "posix":
@@ -299,6 +379,10 @@ def refusal_to_write(error: OSError, path: Path) -> FileError:
 LARGEST_PACKED_DATA: Final = 4 << 30
 """The most bytes a data file may unpack to; who trusts a larger one unpacks it and reads that."""
 
+_USUAL_UNPACKED: Final = 256 << 20
+_RATIO: Final = 100
+"""An entry unpacks to so many bytes at most, or to so many times as many as it has packed: tables
+unpack to 5 to 50 times these."""
 _CHUNK: Final = 1 << 20
 _PACKED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _LONGEST_NAME: Final = 255
@@ -368,6 +452,7 @@ def unpack_entry(
             length=len(name),
         )
     room = shutil.disk_usage(target.parent).free
+    largest = min(largest, max(_USUAL_UNPACKED, _RATIO * entry.compress_size))
     if entry.file_size > min(largest, room):
         raise refusal(
             "{file} in the zip file would unpack to {size:,} {size:byte|bytes}; up to {most:,} are"

@@ -99,7 +99,7 @@ def without_escapes(table: Table) -> Table:
     """
     columns = {name: _replaced(table.frame[name], ESCAPED, r"\1") for name in table.columns}
     frame = pd.DataFrame(columns, index=table.frame.index, copy=False)
-    return Table(frame, table.value_labels, table.column_labels)
+    return Table(frame, table.value_labels, table.column_labels, periods=table.periods)
 
 
 def without_escaped_texts(batch: pa.RecordBatch) -> pa.RecordBatch:

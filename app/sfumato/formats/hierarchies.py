@@ -25,10 +25,11 @@ from sfumato.engine.generalization.hierarchies import (
     mended,
     refuse_problems,
 )
+from sfumato.formats.encodings import detect_encoding
 from sfumato.formats.errors import DamagedFile
 from sfumato.formats.files import opening, write_whole
 from sfumato.formats.options import DELIMITERS
-from sfumato.formats.records import detect_encoding, empty_file
+from sfumato.formats.records import empty_file
 
 SUFFIX: Final = ".csv"
 USUAL: Final = ";"
@@ -77,7 +78,7 @@ def parse_hierarchy(text: str, name: str = "The text") -> HierarchyText:
     except csv.Error:
         raise DamagedFile(
             "{file} holds a quotation mark that does not close, or a cell that is far too long.",
-            "Mend the file, or export it anew from where it comes.",
+            "Correct the file, or export it again from its source.",
             file=name,
         ) from None
     if not found:

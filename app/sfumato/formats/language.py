@@ -75,9 +75,15 @@ def of_the_environment(environment: Mapping[str, str]) -> str:
     return known(next(filter(None, map(environment.get, _VARIABLES)), ENGLISH))
 
 
-def speak(language: str) -> None:
-    """Let the whole process speak a language."""
+def speak(language: str, *, asked: bool = False) -> None:
+    """Let the whole process speak a language, also one that its command line asked for."""
     _of_the_process["language"] = language
+    _of_the_process["asked"] = language if asked else ""
+
+
+def asked_for() -> str:
+    """Return the language that the command line asked for; empty where it asked for none."""
+    return _of_the_process.get("asked", "")
 
 
 @contextmanager

@@ -5,15 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
 
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import described_as_escaped
+from sfumato.formats.columns.alike import (
+    batch_as_it_looks,
+    frame_as_it_looks,
+    notes_on_alike,
+)
+from sfumato.formats.columns.exact import batch_with_one_zero, frame_with_one_zero
+from sfumato.formats.columns.missing import (
+    asked_about_first,
+    batches_with_stated_missing,
+    code_notes,
+    with_stated_missing,
+)
+from sfumato.formats.columns.settling import BLANK_ROWS
 from sfumato.formats.databases import Address, DatabaseFormat, Place, place_of
 from sfumato.formats.errors import BadOptions, FileError, Way
 from sfumato.formats.files import digest_of, opening, written_whole
+from sfumato.formats.notes import Note
 from sfumato.formats.options import (
     DELIMITERS,
     ENCODINGS,
@@ -23,7 +39,7 @@ from sfumato.formats.options import (
     RaggedRows,
     ReadOptions,
 )
-from sfumato.formats.table_format import Batches, KnownFile, Note, ReadResult, Rows, WriteResult
+from sfumato.formats.table_format import Batches, KnownFile, ReadResult, Rows, WriteResult
 from sfumato.formats.tables import all_formats, format_called, format_of
 
 __all__ = [
@@ -67,18 +83,33 @@ def readable_extensions() -> dict[str, tuple[str, ...]]:
     return {item.title: item.extensions for item in found if item.can_read and item.extensions}
 
 
-def detect_options(path: Place) -> ReadOptions:
-    """Propose how to read a file, from its first bytes and a data package's word beside it.
+def detect_options(path: Place, stated: Mapping[str, Any] = MappingProxyType({})) -> ReadOptions:
+    """Propose how to read a file, from its bytes and a data package's word beside it.
+
+    Parameters
+    ----------
+    path
+        The file, the folder or the database.
+    stated
+        The options that somebody stated, as the values of `ReadOptions`: they are taken as they
+        are, and the others are found out by them.
 
     Raises
     ------
     CannotOpen, UnknownFormat, DamagedFile
         If there is nothing to read.
+    BadOptions
+        If what is stated contradicts itself.
     """
     if isinstance(path, Address):
-        return ReadOptions(format="postgresql")
-    found = format_of(path).detect(path)
-    if "escaped_formulas" in format_called(found.format).reading_options:
+        return ReadOptions(**{"format": "postgresql", "keep_blank_rows": True, **stated})
+    # Refused before a file is looked at by them; what is not stated then fits them.
+    fitting = {"decimal": "," if stated.get("thousands") == "." else "."}
+    fitting["delimiter"] = ";" if stated.get("quote") == "," else ","
+    ReadOptions(**{**fitting, **stated})
+    chosen = format_called(stated["format"]) if "format" in stated else format_of(path)
+    found = chosen.detect_beside(path, stated)
+    if "escaped_formulas" in chosen.reading_options and "escaped_formulas" not in stated:
         return replace(found, escaped_formulas=described_as_escaped(path))
     return found
 
@@ -147,12 +178,46 @@ def _read(
                 "Read it as PostgreSQL.",
                 title=known.title,
             )
-        return known.read(path, options, context, rows)
+        return _as_read(known.read(path, options, context, rows), options)
     with opening(path, folders=known.reads_folders):
         found = known.read(path, options, context, rows)
     # What blocks of the file took is as much as a column or two.
     pa.default_memory_pool().release_unused()
-    return found
+    return _as_read(found, options)
+
+
+def _as_read(found: ReadResult, options: ReadOptions) -> ReadResult:
+    """Return what any format read, without what is stated as missing, equal values as one.
+
+    What only looks equal is said, and what looks like a code for a missing value.
+    """
+    found = with_stated_missing(found, options, _missing_everywhere(options))
+    if options.version == 1:
+        return found
+    frame, notes = frame_with_one_zero(found.table.frame), found.notes
+    if options.same_texts:
+        frame = frame_as_it_looks(frame)
+    else:
+        notes += notes_on_alike(frame, options)
+    table = replace(found.table, frame=frame)
+    notes += code_notes(table, options, numbered=_has_all_rows(found))
+    return replace(found, table=table, notes=notes)
+
+
+def _missing_everywhere(options: ReadOptions) -> tuple[str, ...]:
+    """Return what means a missing value in every column, where the format does not heed it.
+
+    Version 1 heeded it in texts and workbooks alone.
+    """
+    if options.version == 1 or format_called(options.format).heeds_missing:
+        return ()
+    return tuple(text for text in options.missing if text)
+
+
+def _has_all_rows(found: ReadResult) -> bool:
+    """Whether a row's place in the table is its place in the file."""
+    blank = any(note.template == BLANK_ROWS for note in found.notes)
+    return not found.skipped_rows and not blank
 
 
 def read_known(
@@ -211,7 +276,17 @@ def open_batches(
         return None
     chosen = format_called(options.format)
     with opening(path, folders=chosen.reads_folders):
-        return chosen.batches(path, options, context, least=least, known=known)
+        found = chosen.batches(path, options, context, least=least, known=known)
+    if found is None:
+        return None
+    found = batches_with_stated_missing(found, options, _missing_everywhere(options))
+    if options.version == 1:
+        return found
+    found = found.mapped(batch_with_one_zero)
+    if options.same_texts:
+        found = found.mapped(batch_as_it_looks)
+    # Whoever knows the file was told.
+    return asked_about_first(found, options) if known is None else found
 
 
 def digest_of_source(path: Place, options: ReadOptions, context: Context) -> str:

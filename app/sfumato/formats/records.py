@@ -6,18 +6,18 @@ import codecs
 import csv
 import hashlib
 import os
-import re
 from bisect import bisect_right
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from sfumato.formats.columns.missing import without_texts
 from sfumato.formats.columns.settling import number_in_file, usable_names
 from sfumato.formats.errors import (
     BadHeader,
@@ -26,316 +26,22 @@ from sfumato.formats.errors import (
     FileError,
     OpenQuote,
     RaggedRow,
+    TooLarge,
     Way,
-    WrongEncoding,
     grouped,
 )
 from sfumato.formats.files import opening
+from sfumato.formats.layouts import MARK, BlankSqueezer, LineCutter, fields_of, refuse_fixed_width
 from sfumato.formats.options import RaggedRows, ReadOptions
-
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+from sfumato.formats.utf8_stream import (
+    HandedOut,
+    Utf8Stream,
+    is_open,
+    not_in_encoding,
 )
-_LOOK: Final = 1 << 16
-"""Bytes looked at in each place of a file."""
-_PLACES: Final = 16
-_UNDEFINED: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
-"""Bytes that mean nothing in Windows-1252."""
-_PIECE: Final = 1 << 20
-_LONGEST_RECORD: Final = 64 << 20
 
-
-def detect_encoding(path: Path) -> str:
-    """Return the most likely encoding of a text file, from samples throughout the file.
-
-    The library charset-normalizer (3.5) takes short German texts of Windows for Windows-1250,
-    code page 864 or 1006, or HP's Roman 8, so it does not decide.
-    """
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(_LOOK)
-        for mark, name in _MARKS:
-            if head.startswith(mark):
-                return name
-        if b"\0" in head:
-            return _wide_encoding(head)
-        samples = [head]
-        for place in range(1, _PLACES):
-            file.seek(max(_LOOK, place * (size - _LOOK) // (_PLACES - 1)))
-            samples.append(file.read(_LOOK))
-    if all(map(_is_utf8, samples)):
-        return "utf-8"
-    found = frozenset().union(*samples)
-    return "latin-1" if found & _UNDEFINED else "cp1252"
-
-
-def _wide_encoding(head: bytes) -> str:
-    """Return which half of two-byte characters is nearly always zero."""
-    low, high = head[0::2].count(0), head[1::2].count(0)
-    if max(low, high) < len(head) / 8:
-        return "utf-8"
-    return "utf-16-le" if high > low else "utf-16-be"
-
-
-def _is_utf8(sample: bytes) -> bool:
-    """Whether a sample is UTF-8, but for characters cut off at its ends."""
-    start = next((i for i in range(min(4, len(sample))) if sample[i] & 0xC0 != 0x80), 0)
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample[start:])
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-class Utf8Stream:
-    """A text file as UTF-8, without a byte-order mark, its last line ended.
-
-    It has the methods that Arrow asks of a file to read from.
-
-    Parameters
-    ----------
-    file
-        The open file.
-    encoding
-        Its encoding.
-    name
-        The file's name, for messages.
-    """
-
-    def __init__(self, file: BinaryIO, encoding: str, name: str) -> None:
-        self.digest: hashlib._Hash | None = None
-        self._file = file
-        self.encoding = codecs.lookup(encoding or "utf-8").name.removesuffix("-sig")
-        self._decoder = codecs.getincrementaldecoder(self.encoding)()
-        self._name = name
-        self._ready = b""
-        self._begun = False
-        self._ended = False
-        self._lines = 1
-        self.tail = b""
-        """The last bytes handed out."""
-        self.ends: dict[int, int] = {}
-        """Where in the file the last record of some pieces ends, by their numbers from 1."""
-        self._watched: tuple[bytes, int] | None = None
-        self._pieces = self._quotes = 0
-        self._end: int | None = None
-
-    def watch(self, quote: str, every: int) -> None:
-        """Note from now on where the last record of every so many pieces ends, see `ends`."""
-        self._watched = quote.encode(), every
-
-    def jump(self, offset: int, end: int | None = None) -> None:
-        """Go on at a byte of the file, where a record begins, up to another one, or to its end."""
-        self._file.seek(offset)
-        self._decoder.reset()
-        self._ready, self._begun, self._ended, self._end = b"", True, False, end
-
-    @property
-    def position(self) -> int:
-        """Which byte of the file the next one stands for, where each letter stands for itself."""
-        return self._place_before(self._ready)
-
-    def _place_before(self, text: bytes) -> int:
-        """Return where in the file some text begins that was read last."""
-        length = len(text)
-        if self.encoding != "utf-8":
-            length = len(text.decode().encode(self.encoding)) + len(self._decoder.getstate()[0])
-        return self._file.tell() - length
-
-    @property
-    def closed(self) -> bool:
-        """Whether the file is closed."""
-        return self._file.closed
-
-    def close(self) -> None:
-        """Leave the file to whoever opened it."""
-
-    def readable(self) -> bool:
-        """Say yes."""
-        return True
-
-    def writable(self) -> bool:
-        """Say no."""
-        return False
-
-    def seekable(self) -> bool:
-        """Say no."""
-        return False
-
-    def read(self, size: int) -> bytes:
-        """Return at most `size` bytes; none at the end.
-
-        Raises
-        ------
-        WrongEncoding
-            If the bytes are not text in this encoding. For UTF-8, whoever uses the text finds
-            out, and asks `line_that_is_not_utf8`.
-        DamagedFile
-            If there is a NUL character.
-        """
-        # A return is handed out with what follows it: Arrow drops a newline that begins a block
-        # where the one before ended in a return, even within a value.
-        lone = b"\r" if size > 1 else b""
-        while not self._ended and self._ready in (b"", lone):
-            self._ready += self._next_piece(max(size - len(self._ready), 1))
-        end = min(size, len(self._ready))
-        if size > 1 and end > 1 and self._ready[:end].endswith(b"\r"):
-            end -= 1
-        piece, self._ready = self._ready[:end], self._ready[end:]
-        if piece:
-            self.tail = (self.tail + piece)[-8:] if len(piece) < 8 else piece[-8:]
-            if self._watched is not None:
-                self._note(piece, *self._watched)
-        return piece
-
-    def _note(self, piece: bytes, quote: bytes, every: int) -> None:
-        if len(quote) == 1:  # numpy counts what is frequent five times faster than Python does
-            self._quotes += int((np.frombuffer(piece, np.uint8) == quote[0]).sum())
-        else:
-            self._quotes += piece.count(quote) if quote else 0
-        self._pieces += 1
-        if self._pieces % every or self._ended:
-            return
-        end, quotes = len(piece), 0
-        for _ in range(_ENDS_TRIED):
-            line = piece.rfind(b"\n", 0, end)
-            if line < 0:
-                return
-            quotes += piece.count(quote, line, end) if quote else 0
-            if (self._quotes - quotes) % 2 == 0:  # else a quotation mark is open there
-                self.ends[self._pieces] = self._place_before(piece[line + 1 :] + self._ready)
-                return
-            end = line
-
-    def take_line(self) -> bytes:
-        """Return the next line with its end; empty at the end of the file."""
-        line = b""
-        while len(line) < _LONGEST_RECORD and (piece := self.read(_PIECE)):
-            end = _line_end(piece)
-            line += piece[:end]
-            self.put_back(piece[end:])
-            if line.endswith(b"\r"):
-                following = self.read(1)
-                line += following if following == b"\n" else b""
-                self.put_back(b"" if following == b"\n" else following)
-            if line.endswith((b"\r", b"\n")):
-                break
-        return line
-
-    def take_record(self, delimiter: str, quote: str) -> bytes:
-        """Return the next record: a line, or several where a quotation mark is open."""
-        record = self.take_line()
-        while quote and is_open(record, delimiter, quote):
-            line = self.take_line()
-            if not line or len(record) > _LONGEST_RECORD:
-                raise OpenQuote(
-                    "A quotation mark in the first record of {file} does not close.",
-                    "Choose another quotation mark, or none.",
-                    file=self._name,
-                )
-            record += line
-        return record
-
-    @property
-    def waiting(self) -> int:
-        """How many bytes the next read has at once."""
-        return len(self._ready)
-
-    def put_back(self, piece: bytes) -> None:
-        """Let the next read begin with `piece`."""
-        self._ready = piece + self._ready
-
-    def _next_piece(self, size: int) -> bytes:
-        if self._end is not None:
-            size = min(size, self._end - self._file.tell())
-        raw = self._file.read(size)
-        self._ended = not raw
-        if self.digest is not None:
-            self.digest.update(raw)
-        text = raw if self.encoding == "utf-8" else self._transcoded(raw)
-        if not self._begun and text:
-            text = text.removeprefix(codecs.BOM_UTF8)
-            self._begun = True
-        if b"\0" in text:
-            raise DamagedFile(
-                "Line {line} of {file} holds a NUL character, which no text has.",
-                "Choose another encoding, or mend the file: it may be cut off or binary.",
-                line=grouped(self._line_of(text.index(b"\0"), text, len(raw))),
-                file=self._name,
-            )
-        if self.encoding != "utf-8":
-            self._lines += text.count(b"\n")
-        if self._ended and self._begun and not (self.tail + self._ready).endswith((b"\n", b"\r")):
-            text += b"\n"
-        return text
-
-    def _transcoded(self, raw: bytes) -> bytes:
-        at = 0
-        # What Python raises holds the text, so it goes no further.
-        try:
-            return self._decoder.decode(raw, final=not raw).encode()
-        except UnicodeError as error:
-            if isinstance(error, UnicodeDecodeError):
-                at = error.start
-        line = self._lines + raw[:at].count(b"\n")
-        raise not_in_encoding(self._name, self.encoding, line)
-
-    def _line_of(self, position: int, text: bytes, length: int) -> int:
-        """Return the line of a position in the piece read last; UTF-8 is counted anew."""
-        line = self._lines + text[:position].count(b"\n")
-        if self.encoding == "utf-8":
-            start = self._file.tell() - length
-            self._file.seek(0)
-            line += sum(
-                self._file.read(min(_PIECE, start - done)).count(b"\n")
-                for done in range(0, start, _PIECE)
-            )
-        return line
-
-
-def is_open(record: bytes, delimiter: str, quote: str) -> bool:
-    """Whether a quoted field of a record does not end in it."""
-    before, mark = re.escape(delimiter.encode()), re.escape(quote.encode())
-    closed = rb"(^|%b)%b(?:[^%b]|%b%b)*%b" % (before, mark, mark, mark, mark, mark)
-    rest = re.sub(closed, rb"\1", record)
-    return re.search(rb"(^|%b)%b" % (before, mark), rest) is not None
-
-
-def _line_end(piece: bytes) -> int:
-    """Return where the first line of a piece ends, after its line break."""
-    feed, carriage = piece.find(b"\n"), piece.find(b"\r")
-    ends = [end + 1 for end in (feed, carriage) if end >= 0]
-    return min(ends) if ends else len(piece)
-
-
-def not_in_encoding(name: str, encoding: str, line: int) -> WrongEncoding:
-    """Return the error for bytes that are not text in the encoding chosen."""
-    return WrongEncoding(
-        "Line {line} of {file} is not text in the encoding {encoding}.",
-        "Choose another encoding; Windows-1252 is a frequent one.",
-        line=grouped(line),
-        file=name,
-        encoding=encoding,
-    )
-
-
-def line_that_is_not_utf8(path: Path) -> int:
-    """Return the first line of a file that is not UTF-8, counted from 1; the last if all are."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    line = 1
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            pending = len(decoder.getstate()[0])
-            try:
-                decoder.decode(piece)
-            except UnicodeDecodeError as error:
-                return line + piece[: max(error.start - pending, 0)].count(b"\n")
-            line += piece.count(b"\n")
-    return line
+_MOST_FIELDS: Final = 200_000
+"""More columns than a table of records has."""
 
 
 def empty_file(name: str) -> EmptyFile:
@@ -356,7 +62,8 @@ _SIMPLE: Final = frozenset(
 )
 _PIECES_APART: Final = 4
 """After so many pieces of the file the index has a row, some 8 MB."""
-_ENDS_TRIED: Final = 1000
+_LONGEST_READ: Final = 60.0
+"""Seconds that Arrow's thread is waited for, which ends with what it reads just then."""
 _NOTHING: Final = "Empty CSV file"
 """What Arrow says where no record follows."""
 
@@ -426,10 +133,19 @@ class Records:
         index: RowIndex | None = None,
     ) -> None:
         self._path = path
+        self._fields = fields_of(options.layout)
+        if self._fields:
+            options = replace(options, delimiter=MARK, quote="", escape="", header=False)
         self._options = options
         self._block_size = block_size
         self._skips = options.ragged_rows == RaggedRows.SKIP
         self._ragged: list[int] = []
+        self.unnamed: tuple[str, ...] = ()
+        """What columns are called that the header does not name."""
+        self.cutter: LineCutter | None = None
+        """What cuts the lines of a text of fixed width."""
+        self.last_begins = ""
+        """The first field of the last row, once all columns of all rows were read."""
         self._refused: FileError | None = None
         self._kept = 0
         self._blocks = 0
@@ -441,11 +157,20 @@ class Records:
         try:
             self._stream = Utf8Stream(self._file, options.encoding, path.name)
             self._stream.digest = hashlib.sha256() if hashed else None
+            for _ in range(options.skip_lines):
+                self._stream.take_line()
+            if self._fields:
+                self._stream.rewrite = self.cutter = LineCutter(self._fields)
+            elif options.delimiter == " " and options.version > 1:
+                self._stream.rewrite = BlankSqueezer()
+            if self._stream.rewrite is not None:
+                self._stream.rewrite_waiting()
             self.names = self._read_names()
             # The first block is what was read with the header, and may be shorter than others.
             self._first = self._stream.waiting or block_size
             # Where a letter begins is known in encodings that keep nothing in mind.
             simple = self._stream.encoding in _SIMPLE and not options.escape
+            simple &= self._stream.rewrite is None
             self._index = index if simple and block_size == BLOCK_SIZES[0] else None
             self.begins = self._stream.position if simple else None
             if self._index is not None:
@@ -479,6 +204,11 @@ class Records:
     def skipped(self) -> int:
         """How many rows were left out for their number of fields."""
         return len(self._ragged)
+
+    @property
+    def ragged(self) -> tuple[int, ...]:
+        """The numbers of these rows, from 1."""
+        return tuple(self._ragged)
 
     @property
     def expected_rows(self) -> int:
@@ -518,8 +248,8 @@ class Records:
         last: pa.RecordBatch | None = None
         complaint, found = "", RowIndex(file=self.file)
         try:
-            with opening(self._path), self._reader(columns) as reader:
-                for number, block in enumerate(reader):
+            with opening(self._path), closing(self._read_blocks(columns)) as read:
+                for number, block in enumerate(read):
                     if block.num_rows:
                         last = block
                         if self._index is not None and number in self._stream.ends:
@@ -528,26 +258,45 @@ class Records:
                             found.shown.append(first_row_of(block.select(self.names)))
                         self._kept += block.num_rows
                         self._blocks += 1
-                        yield block if columns is None else block.select(columns)
+                        given = block if columns is None else block.select(columns)
+                        yield without_texts(given, self._options.column_missing)
         except pa.ArrowInvalid as error:
             complaint = str(error)  # Quotes values, so it is looked at and goes no further.
         if self._refused is not None:
             raise self._refused
         if self._index is not None and not complaint:
             vars(self._index).update(vars(found))
+        if last is not None and columns is None:
+            self.last_begins = last.column(0)[-1].as_py() or ""
         if complaint:
             if _NOTHING in complaint:
                 return
             raise self._meaning(complaint)
         self._check_end(last)
 
-    def _reader(self, wanted: Sequence[str] | None) -> pa.csv.CSVStreamingReader:
+    def _read_blocks(self, wanted: Sequence[str] | None) -> Generator[pa.RecordBatch]:
+        """Yield what Arrow reads, and leave no thread behind that reads on for it."""
+        handed = HandedOut(self._stream)
+        gone = handed.gone
+        reader = self._reader(pa.PythonFile(handed, mode="r"), wanted)
+        del handed
+        try:
+            yield from iter(reader)
+        finally:
+            self._stream.abandon()
+            # Its last reference is this one: Arrow's thread leaves the text once it is gone.
+            del reader
+            gone.wait(_LONGEST_READ)
+
+    def _reader(
+        self, file: pa.PythonFile, wanted: Sequence[str] | None
+    ) -> pa.csv.CSVStreamingReader:
         options, last = self._options, self.names[-1]
         # The last column tells whether the last record is whole.
         named = None if wanted is None else [*(n for n in wanted if n != last), last]
         texts = {name: pa.string() for name in self.names}
         return pa.csv.open_csv(
-            pa.PythonFile(self._stream, mode="r"),
+            file,
             # One thread: only then Arrow tells the numbers of rows, and it is no slower here.
             read_options=pa.csv.ReadOptions(
                 use_threads=False, column_names=self.names, block_size=self._block_size
@@ -573,12 +322,18 @@ class Records:
     def _read_names(self) -> list[str]:
         """Return the columns' names, and leave the stream at the first record."""
         options = self._options
-        for _ in range(options.skip_lines):
-            self._stream.take_line()
+        if self._fields:
+            return usable_names([field.name for field in self._fields])
         record = self._first_record()
-        names = self._fields(record)
+        names = self._split(record)
+        if len(names) == 1 and options.version > 1:
+            refuse_fixed_width((record + self._stream.peek()).decode(errors="replace"), options)
         if options.header:
-            return usable_names(names)
+            named = usable_names(names)
+            self.unnamed = tuple(
+                name for name, given in zip(named, names, strict=True) if not given
+            )
+            return named
         self._stream.put_back(record)
         return usable_names([""] * len(names))
 
@@ -588,7 +343,17 @@ class Records:
                 return record
         raise empty_file(self._path.name)
 
-    def _fields(self, record: bytes) -> list[str]:
+    def _split(self, record: bytes) -> list[str]:
+        fields = record.count(self._options.delimiter.encode()) + 1
+        if fields > _MOST_FIELDS and not self._options.any_size and self._options.version >= 2:
+            raise TooLarge(
+                "The first record of {file} has {fields:,} {fields:field|fields}, more columns than"
+                " are read unasked.",
+                "Check the delimiter. If the table is really so wide, let any size be read.",
+                ways=(Way("Read it all the same", replace(self._options, any_size=True)),),
+                file=self._path.name,
+                fields=fields,
+            )
         text = record.decode(errors="replace")
         if text.encode() != record:
             line = 1 + self._options.skip_lines
@@ -612,6 +377,8 @@ class Records:
 
     def _handle_ragged(self, row: pa.csv.InvalidRow) -> str:
         """Note a row with another number of fields; Arrow calls this."""
+        if self._stream.is_abandoned:
+            return "skip"
         options = self._options
         quoted = bool(options.quote) and not options.escape
         if quoted and is_open(row.text.encode(), options.delimiter, options.quote):
@@ -631,10 +398,12 @@ class Records:
             what += ": column {column} and those after it have none."
         else:
             what += ": field {extra} belongs to no column."
+        if found == 1:
+            what += " It may be a note above or below the table."
         skipping = replace(self._options, ragged_rows=RaggedRows.SKIP)
         return RaggedRow(
             what,
-            "Mend the row in the source file, check delimiter and quotation mark, or skip such"
+            "Correct the row in the source file, check delimiter and quotation mark, or skip such"
             " rows.",
             row=row.number,
             ways=(Way("Skip such rows", skipping),),
@@ -647,7 +416,7 @@ class Records:
     def _open_quote(self, row: int) -> OpenQuote:
         return OpenQuote(
             "A quotation mark that opens in row {row} does not close.",
-            "Mend the row in the source file, or choose another quotation mark or none.",
+            "Correct the row in the source file, or choose another quotation mark or none.",
             ways=(Way("Read without quotation marks", replace(self._options, quote="")),),
             row=grouped(row),
         )
@@ -665,9 +434,6 @@ class Records:
         """Return what Arrow's complaint means, without the values it may quote."""
         if "straddling" in message:
             return RecordTooLong()
-        if "UTF8" in message or "utf8" in message:
-            line = line_that_is_not_utf8(self._path)
-            return not_in_encoding(self._path.name, "utf-8", line)
         return DamagedFile(
             "{file} can't be read as a table.",
             "Check the delimiter, the quotation mark and the encoding.",

@@ -6,20 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.periods import Period
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Integers
-from sfumato.engine.core.wording import filled
+from sfumato.engine.table.missing_reasons import MissingReasons
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrays import Chosen, NativeColumn
+from sfumato.formats.columns.arrays import Chosen, NativeColumn, is_ordered
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
 from sfumato.formats.files import digest_of
+from sfumato.formats.notes import Note
 from sfumato.formats.options import ReadOptions
 
 Order = Integers
@@ -39,7 +41,7 @@ class Batches:
         What each column is read as, by its name.
     rows
         How many rows there are.
-    value_labels, column_labels
+    value_labels, column_labels, periods
         See `Table`.
     read
         Yields the rows of some columns in the file's order, no more than `BATCH_ROWS` at a time.
@@ -62,6 +64,8 @@ class Batches:
         of about so many rows each, or more.
     check
         Refuses the file where it is another one than it was.
+    missing_reasons
+        See `Table`.
     """
 
     types: Mapping[str, pa.DataType]
@@ -77,6 +81,19 @@ class Batches:
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     parts: Callable[[int], Sequence[TablePart]] = field(default=lambda _: (), repr=False)
     check: Callable[[], None] = field(default=lambda: None, repr=False)
+    missing_reasons: Mapping[str, MissingReasons] = field(default_factory=dict, repr=False)
+    periods: Mapping[str, Period] = field(default_factory=dict)
+
+    def table(self, frame: pd.DataFrame, *, is_part: bool = False) -> Table:
+        """Return some of the rows as a table, with all that is known of the columns."""
+        labels = (self.value_labels, self.column_labels)
+        return Table(frame, *labels, is_part, self.missing_reasons, self.periods)
+
+    @property
+    def ordered(self) -> frozenset[str]:
+        """The columns that are categories in an order."""
+        held_once = {name for name, kind in self.types.items() if pa.types.is_dictionary(kind)}
+        return frozenset(self.orders) | held_once
 
     def around(self, place: int, context: Context) -> tuple[int, pa.RecordBatch]:
         """Return some rows around one of them, and where the first of them stands.
@@ -89,6 +106,27 @@ class Batches:
         if self.near is not None and (found := self.near(place)) is not None:
             return found
         return batch_at(self.read(tuple(self.types)), 0, place, context)
+
+    def mapped(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Batches:
+        """Return the same rows, each batch of them changed; its types stay.
+
+        Parameters
+        ----------
+        change
+            Returns a batch's rows; a function of a module, which other processes find again.
+        """
+
+        def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            return map(change, self.read(names))
+
+        def near(place: int) -> Near:
+            found = None if self.near is None else self.near(place)
+            return None if found is None else (found[0], change(found[1]))
+
+        def parts(rows: int) -> Sequence[TablePart]:
+            return [_MappedPart(part, change) for part in self.parts(rows)]
+
+        return replace(self, read=read, near=near, parts=parts)
 
 
 class TablePart(Protocol):
@@ -105,6 +143,17 @@ class TablePart(Protocol):
 
 
 @dataclass(frozen=True)
+class _MappedPart:
+    """Some rows of a file, each batch of them changed; see `TablePart`."""
+
+    part: TablePart
+    change: Callable[[pa.RecordBatch], pa.RecordBatch]
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return map(self.change, self.part.read(names))
+
+
+@dataclass(frozen=True)
 class KnownFile:
     """A file whose rows were read in parts before: the types, rows and digest of `Batches`."""
 
@@ -114,6 +163,8 @@ class KnownFile:
 
 
 BATCH_ROWS: Final = 1 << 18
+_WIDE: Final = 16
+"""Tables of more columns are worked on fewer rows at a time."""
 SHOWN_ROWS: Final = 1 << 14
 """So many rows are shown at once of a table that is too long for memory."""
 
@@ -135,6 +186,19 @@ def batch_at(
         first += len(batch)
         context.report(min(1.0, first / max(place, 1)), "Reading rows")
     raise TableError("The table changed while it was read.", "Start again.")
+
+
+def rows_together(rows: int, columns: int) -> int:
+    """Return how many rows are worked on at a time: of a wide table fewer, for the same memory.
+
+    Parameters
+    ----------
+    rows
+        How many of a table that is not wide.
+    columns
+        How many columns the table has.
+    """
+    return max(1, rows * _WIDE // max(columns, _WIDE))
 
 
 def in_blocks(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
@@ -244,6 +308,8 @@ def in_order(table: Table, order: Rows, context: Context, folder: Path) -> Table
             for chunk in made[name].chunks:
                 column.add(chunk)
             read[name] = pd.Series(column.finish(), name=name)
+            if is_ordered(read[name]):
+                read[name] = read[name].cat.set_categories(table.frame[name].cat.categories)
         return replace(table, frame=pd.DataFrame(read, copy=False))
     if isinstance(order, RowStream):
         raise TooLarge(
@@ -257,30 +323,6 @@ def in_order(table: Table, order: Rows, context: Context, folder: Path) -> Table
         name: series.take(order).reset_index(drop=True) for name, series in table.frame.items()
     }
     return replace(table, frame=pd.DataFrame(columns, copy=False))
-
-
-@dataclass(frozen=True)
-class Note:
-    """A remark on what was read or written, as a template with named details.
-
-    Like an error, it never holds a cell value.
-
-    Parameters
-    ----------
-    template, details
-        See `SfumatoError`.
-    caution
-        Whether the table may be another one than the file was meant to hold.
-    """
-
-    template: str
-    details: Mapping[str, object] = field(default_factory=dict)
-    caution: bool = False
-
-    @property
-    def text(self) -> str:
-        """The remark, filled in."""
-        return filled(self.template, self.details)
 
 
 @dataclass(frozen=True)
@@ -337,6 +379,8 @@ class TableFormat(ABC):
     """Where it stands among the formats on offer."""
     reading_options: ClassVar[frozenset[str]] = frozenset({"column_types", "bad_values"})
     """The fields of `ReadOptions` that change how this format is read, beside `format`."""
+    heeds_missing: ClassVar[bool] = False
+    """Whether it leaves out, as it reads, the texts that mean a missing value in every column."""
     can_read: ClassVar[bool] = True
     can_write: ClassVar[bool] = False
     is_database: ClassVar[bool] = False
@@ -356,7 +400,14 @@ class TableFormat(ABC):
 
     def detect(self, path: Path) -> ReadOptions:  # noqa: ARG002
         """Propose how to read a file of this format; see `reading.detect_options`."""
-        return ReadOptions(format=self.name)
+        # Where rows have types, one without any value is stated to be a record.
+        return ReadOptions(
+            format=self.name, keep_blank_rows="keep_blank_rows" in self.reading_options
+        )
+
+    def detect_beside(self, path: Path, stated: Mapping[str, Any]) -> ReadOptions:
+        """Propose how to read a file, by some options that are stated already."""
+        return replace(self.detect(path), **stated)
 
     @abstractmethod
     def read(

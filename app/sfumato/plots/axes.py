@@ -20,6 +20,8 @@ from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 
 DASHED = (0, (4, 3))
+MOST_ABOVE: Final = 10
+"""Of more rows the ticks stand below them, too."""
 HATCHES = ("", "////", "....")
 """What series of bars are filled with, in their order."""
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -55,6 +57,8 @@ def row_plot(
 ) -> tuple[PlotFigure, Axes]:
     """Return a figure with a named row for each of some things, the first on top.
 
+    The axis stands above them.
+
     Parameters
     ----------
     style, headline, subtitle, table
@@ -72,6 +76,9 @@ def row_plot(
     figure, axes = plot(style, headline, subtitle, table, (width, height), "x")
     if names:
         name_rows(axes, names, style, widest)
+        # Where a page shows the headline it shows the axis below it; the foot may be out of sight.
+        axes.tick_params(axis="x", labeltop=True, labelbottom=len(names) > MOST_ABOVE)
+        axes.xaxis.set_label_position("top")
     else:
         axes.remove()  # the headline says that there is nothing
     return figure, axes
@@ -261,9 +268,10 @@ def name_series(axes: Axes, names: Sequence[tuple[str, str]], style: PlotStyle) 
     """Write the names of series of bars above the axes, side by side, each with its filling."""
     left: Text | Axes = axes
     high, wide = 0.8 * style.small, 1.6 * style.small
+    over_ticks = 2.0 * style.small if axes.xaxis.get_tick_params()["labeltop"] else 0.0
     for place, (words, colour) in enumerate(names):
         first = place == 0
-        at, shift = ((0.0, 1.0), (0.0, 6.0)) if first else ((1.0, 0.0), (16.0, 0.0))
+        at, shift = ((0.0, 1.0), (0.0, 6.0 + over_ticks)) if first else ((1.0, 0.0), (16.0, 0.0))
         beside = "axes fraction" if first else left
         swatch = DrawingArea(points(wide), points(high))
         drawn = Rectangle((0, 0), points(wide), points(high), **filling(place, colour, style))

@@ -7,9 +7,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
+from sfumato.analysis.class_beliefs import BeliefData, BeliefGrowth
 from sfumato.engine.core.values import Floats
-from sfumato.plots.axes import fit_percent_ticks, percent, percent_ticks, row_plot, shorten, write
+from sfumato.plots.axes import (
+    fit_percent_ticks,
+    name_axes,
+    percent,
+    percent_ticks,
+    plot,
+    row_plot,
+    shorten,
+    write,
+)
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 
@@ -154,27 +165,6 @@ def _write_change(axes: Axes, row: int, before: float, after: float, style: Plot
 # ----- several published tables
 
 
-@dataclass(frozen=True)
-class BeliefData:
-    """Beliefs about a person whose class in each table is known.
-
-    Parameters
-    ----------
-    names
-        The sensitive values, shape (m,).
-    prior, belief
-        Belief before, and with all tables at hand, shape (m,).
-    correlated
-        Belief where it is known as well how many people the classes share, shape (m,); None
-        where nothing is known of that.
-    """
-
-    names: tuple[str, ...]
-    prior: Floats = field(repr=False)
-    belief: Floats = field(repr=False)
-    correlated: Floats | None = field(default=None, repr=False)
-
-
 def build_beliefs(data: BeliefData, style: PlotStyle) -> PlotFigure:
     """Draw the belief in each value: before (a mark), after (a bar), with a correlation (a dot).
 
@@ -239,6 +229,58 @@ def _belief_text(data: BeliefData, place: int, style: PlotStyle) -> str:
         return text
     share = percent(float(data.correlated[place]), 1)
     return text + "\n" + style.say("{share} where the sharing is known", share=share)
+
+
+def build_belief_growth(data: BeliefGrowth, style: PlotStyle) -> PlotFigure:
+    """Draw the belief in the likeliest value over the number of tables put together.
+
+    Returns
+    -------
+    PlotFigure
+        Its data has a row for each number of tables: whose comes last, the belief in the likeliest
+        value if the tables are independent, and the greatest that any way allows.
+    """
+    size = len(data.holders)
+    tables = np.arange(1, size + 1)
+    frame = {"tables": tables, "joined": data.holders, "belief": data.belief, "most": data.most}
+    subtitle = style.say(
+        "Belief in the likeliest value of a person whose class in each table is known. Lower is"
+        " safer."
+    )
+    headline = style.say(
+        "{count} {count:table|tables} together let the likeliest value be believed to {belief}, and"
+        " to {most} where it is known how many people share classes",
+        count=size,
+        belief=percent(float(data.belief[-1])),
+        most=percent(float(data.most[-1])),
+    )
+    figure, axes = plot(style, headline, subtitle, pd.DataFrame(frame))
+    look = {"linewidth": points(2.0), "marker": "o", "markersize": points(6.0), "zorder": 3}
+    axes.plot(tables, data.most, "--", color=style.muted, **look)  # type: ignore[arg-type]
+    axes.plot(tables, data.belief, "-", color=style.released, **look)  # type: ignore[arg-type]
+    last = float(data.belief[-1])
+    ends = (
+        (style.say("at most"), style.muted, max(float(data.most[-1]), last + 0.09)),
+        (style.say("if independent"), style.released, last),
+    )
+    for words, colour, height in ends:
+        end = (float(size), height)
+        write(axes, words, end, style, (10.0, 0.0), colour, annotation_clip=False)
+    axes.set_ylim(0.0, 1.12)
+    axes.set_xlim(0.7, size + 0.3)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    name_axes(axes, style, style.say("tables put together"))
+    percent_ticks(axes, "y")
+    for place, name in enumerate(data.holders):
+        text = style.say(
+            "{count} {count:table|tables}, that of {name} last: {belief}, at most {most}",
+            count=place + 1,
+            name=name,
+            belief=percent(float(data.belief[place]), 1),
+            most=percent(float(data.most[place]), 1),
+        )
+        figure.tell_column(axes, place + 1, text)
+    return figure
 
 
 # ----- one person in the released files

@@ -62,7 +62,7 @@ def build_collusion_bars(answer: CoalitionAnswer, style: PlotStyle) -> PlotFigur
     ][:MOST_MEMBERS]
     rows += [
         (style.say("Together, on the ladder"), answer.alone[0], style.accent),
-        (style.say("Together, independent noise"), answer.guessed_apart, style.danger),
+        (style.say("Together, independent noise"), answer.guessed_apart, style.hypothetical),
     ]
     figure, axes = row_plot(
         style,
@@ -168,8 +168,13 @@ def build_added_recipient(data: AddedData, style: PlotStyle) -> PlotFigure:
     apart = change.independent_before.average if change.independent_before is not None else 0.0
     rows = (
         (style.say("On the ladder"), before, change.after.average, style.accent),
-        (style.say("Independent noise"), apart, change.independent_after.average, style.danger),
-        (style.say("The new one alone"), 0.0, change.alone.average, style.muted),
+        (
+            style.say("Independent noise"),
+            apart,
+            change.independent_after.average,
+            style.hypothetical,
+        ),
+        (style.say("The new one alone"), 0.0, change.alone.average, style.text),
     )
     figure, axes = row_plot(
         style,
@@ -282,9 +287,9 @@ def build_risk_growth(data: GrowthData, style: PlotStyle) -> PlotFigure:
     marker = "o" if len(count) <= 15 else ""
     look = {"marker": marker, "markersize": points(6.0), "linewidth": points(2.0), "zorder": 3}
     axes.fill_between(
-        count, independent - error, independent + error, color=style.blend(style.danger, 0.2)
+        count, independent - error, independent + error, color=style.blend(style.hypothetical, 0.2)
     )
-    axes.plot(count, independent, color=style.danger, linestyle="--", **look)  # type: ignore[arg-type]
+    axes.plot(count, independent, color=style.hypothetical, linestyle="--", **look)  # type: ignore[arg-type]
     axes.plot(count, ladder, color=style.accent, drawstyle="steps-post", **look)  # type: ignore[arg-type]
     axes.set_xlim(0.6, count[-1] + 0.4)
     if 0 < len(data.names) <= MOST_NAMED:
@@ -298,7 +303,7 @@ def build_risk_growth(data: GrowthData, style: PlotStyle) -> PlotFigure:
         few = len(count) <= 4
         at = -1 if few else len(count) // 2
         name = style.say("independent noise")
-        name_line(axes, (count[at], independent[at]), name, style.danger, style)
+        name_line(axes, (count[at], independent[at]), name, style.hypothetical, style)
         beside = (count[-2] + 0.08, ladder[-2]) if few else (count[-1], ladder[-1])
         align, name = "left" if few else "right", style.say("on the ladder")
         name_line(axes, beside, name, style.accent, style, above=False, align=align)
@@ -427,7 +432,9 @@ def build_risk_distribution(answer: CoalitionAnswer, style: PlotStyle) -> PlotFi
     ladder = style.say("on the ladder") if together else answer.names[0]
     drawn = [(risk.on_ladder.histogram, ladder, style.accent)]
     if together:
-        drawn.append((risk.independent.histogram, style.say("independent noise"), style.danger))
+        drawn.append(
+            (risk.independent.histogram, style.say("independent noise"), style.hypothetical)
+        )
     columns = {
         "on_ladder": risk.on_ladder.histogram,
         "alone": risk.alone.histogram,

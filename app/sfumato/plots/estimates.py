@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from sfumato.analysis.count_answers import CONFIDENCE, PoolResult, QueryResult
 from sfumato.analysis.number_estimates import (
     CONFIDENCE_95,
     POPULATION,
-    Estimate,
     EstimatesData,
     Figure,
+    FigureEstimate,
 )
 from sfumato.analysis.previewed_values import UtilityData
-from sfumato.analysis.small_groups import CONFIDENCE, PoolResult, QueryResult
 from sfumato.engine.core.values import Floats
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (
@@ -49,14 +49,16 @@ def build_utility_frequencies(data: UtilityData, style: PlotStyle) -> PlotFigure
         Its data has the columns value, true, estimated, low and high, for the whole domain.
     """
     order = np.argsort(-data.true, kind="stable")[:MOST_ROWS]
-    worst = float(np.max(np.abs(data.estimated - data.true)))
+    # Of the intervals, not of this release: how far this one is off would be its luck.
+    worst = float(np.max(np.maximum(data.high - data.estimated, data.estimated - data.low)))
     columns = {"value": data.names, "true": data.true, "estimated": data.estimated}
     figure, axes = row_plot(
         style,
         style.say(
-            "{recipient} can estimate every share to within {worst} percentage"
-            " {worst:point|points}",
+            "{recipient} can estimate every share to within ± {worst} percentage"
+            " {worst:point|points} ({confidence})",
             recipient=data.recipient,
+            confidence=percent(data.confidence, 0),
             worst=localized(f"{max(worst * 100, 0.01):.{1 if worst >= 0.00995 else 2}f}"),
         ),
         _utility_subtitle(data, style),
@@ -183,7 +185,7 @@ def _estimates_headline(data: EstimatesData, style: PlotStyle) -> str:
     )
 
 
-def _headlined(rows: Sequence[Estimate]) -> Estimate:
+def _headlined(rows: Sequence[FigureEstimate]) -> FigureEstimate:
     """Return the estimate that the headline is about."""
     for figure in (Figure.MEAN, Figure.SLOPE):
         chosen = [row for row in rows if row.figure is figure]
@@ -210,7 +212,7 @@ def _estimates_subtitle(data: EstimatesData, style: PlotStyle) -> str:
     return words
 
 
-def _name(row: Estimate, style: PlotStyle) -> str:
+def _name(row: FigureEstimate, style: PlotStyle) -> str:
     return style.say(
         {
             Figure.MEAN: "mean of {about}",
@@ -239,7 +241,7 @@ def _scaled(axes: Axes, off: Floats, half: Floats, style: PlotStyle) -> float:
 
 
 def _write_estimates(
-    figure: PlotFigure, axes: Axes, rows: Sequence[Estimate], reach: float
+    figure: PlotFigure, axes: Axes, rows: Sequence[FigureEstimate], reach: float
 ) -> None:
     style = figure.style
     for place, row in enumerate(rows):
@@ -314,7 +316,7 @@ def build_query_estimates(result: QueryResult, style: PlotStyle) -> PlotFigure:
 
 
 def _answers_headline(result: QueryResult, style: PlotStyle) -> str:
-    """Return the truth and the best trusted answer."""
+    """Return the truth, and the 95 % interval of the best trusted answer."""
     if not result.answers:
         return style.say(
             "{truth} of {matching} matching {matching:record|records} {truth:has|have} the value;"
@@ -324,9 +326,11 @@ def _answers_headline(result: QueryResult, style: PlotStyle) -> str:
         )
     best = result.answers[0]
     return style.say(
-        "{recipient} counts {estimate} where the truth is {truth}",
+        "{recipient} counts {low} to {high} ({confidence}) where the truth is {truth}",
         recipient=best.recipient,
-        estimate=whole(best.answer.estimate),
+        low=whole(best.answer.low),
+        high=whole(best.answer.high),
+        confidence=percent(CONFIDENCE, 0),
         truth=whole(result.truth),
     )
 

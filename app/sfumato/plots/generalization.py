@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.engine.core.values import Floats, Integers
-from sfumato.engine.generalization.risk import Basis, Risk, SizeShare
+from sfumato.engine.generalization.risk import PopulationBasis, Risk, SizeShare
 from sfumato.plots.axes import (
     fit_percent_ticks,
     name_axes,
@@ -195,10 +195,14 @@ def build_reidentification(data: RiskData, style: PlotStyle) -> PlotFigure:
     )
     # Whom the prosecutor looks for is in the table for certain.
     basis = {
-        Basis.TABLE: style.say("The table counts as the whole population."),
-        Basis.COUNTED: style.say("Journalist and marketer look in the given population."),
-        Basis.SAMPLED: style.say("Journalist and marketer: estimated for the population."),
-        Basis.WEIGHTED: style.say("Journalist and marketer: estimated from the sampling weights."),
+        PopulationBasis.TABLE: style.say("The table counts as the whole population."),
+        PopulationBasis.COUNTED: style.say("Journalist and marketer look in the given population."),
+        PopulationBasis.SAMPLED: style.say(
+            "Journalist and marketer: estimated for the population."
+        ),
+        PopulationBasis.WEIGHTED: style.say(
+            "Journalist and marketer: estimated from the sampling weights."
+        ),
     }[data.after.basis]
     bars = style.say("Upper bars: the table as it is. Lower bars: as it is published.")
     figure, axes = plot(

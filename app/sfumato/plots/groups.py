@@ -13,17 +13,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sfumato.analysis.small_groups import NoisyAnswer, RiskAnswer
+from sfumato.analysis.noisy_counts import NoisyAnswer
+from sfumato.analysis.small_groups import RiskAnswer, change_sentence
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.estimate_tails import retention_of
-from sfumato.engine.disclosure.group_privacy import Rule, allowed_size
+from sfumato.engine.disclosure.group_privacy import PrivacyTest, allowed_size
 from sfumato.engine.disclosure.group_risk import (
     Change,
     CurvePoint,
     Parameter,
     QueryPoint,
-    Remedy,
-    Setting,
+    RiskChange,
+    RiskSetting,
 )
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (
@@ -82,7 +83,7 @@ def build_group_sizes(answer: RiskAnswer, style: PlotStyle) -> PlotFigure:
     retention = retention_of(answer.shown.matrix)
     if risk.allowed is not None and retention is not None:
         shares, limits = np.linspace(0.02, 1.0, 100), (risk.limits.epsilon, risk.limits.delta)
-        allowed = allowed_size(Rule.SIMPLIFIED, retention, groups.values, shares, *limits)
+        allowed = allowed_size(PrivacyTest.SIMPLIFIED, retention, groups.values, shares, *limits)
         axes.plot(allowed, shares, color=style.text, linewidth=points(1.5), zorder=4)
         end = (allowed[80], shares[80])
         write(axes, style.say("published limit"), end, style, (-8.0, 0.0), ha="right", zorder=5)
@@ -257,7 +258,7 @@ def build_remedy_bars(answer: RiskAnswer, style: PlotStyle) -> PlotFigure:
     )
     if not remedies:
         return figure
-    colours = [style.good if share < now else style.danger for share in shares]
+    colours = [style.good if share < now else style.hypothetical for share in shares]
     axes.barh(np.arange(len(shares)), shares, height=0.58, color=colours, zorder=2)
     axes.axvline(now, color=style.muted, linewidth=points(1.0), linestyle=DASHED)
     axes.set_xlim(0.0, 1.12)
@@ -275,12 +276,12 @@ def build_remedy_bars(answer: RiskAnswer, style: PlotStyle) -> PlotFigure:
     return figure
 
 
-def _share(remedy: Remedy) -> float:
+def _share(remedy: RiskChange) -> float:
     return remedy.total.record_share
 
 
 def _remedy_headline(
-    attribute: str, now: float, remedies: Sequence[Remedy], style: PlotStyle
+    attribute: str, now: float, remedies: Sequence[RiskChange], style: PlotStyle
 ) -> str:
     """Return what the first remedy, the best, does, or that none helps."""
     if not remedies:
@@ -312,17 +313,8 @@ def _remedy_headline(
 
 
 def _change(change: Change, style: PlotStyle) -> str:
-    column = change.attribute
-    if change.level is not None:
-        return style.say(
-            "With {column} at level {level}, {classes} {classes:class|classes}",
-            column=column,
-            level=change.level,
-            classes=change.classes,
-        )
-    if change.bins is None:
-        return style.say("Without {column}", column=column)
-    return style.say("With {column} in {bins} {bins:bin|bins}", column=column, bins=change.bins)
+    sentence = change_sentence(change)
+    return style.say(sentence.template, **sentence.details)
 
 
 # ----- noisy counts
@@ -364,7 +356,7 @@ def build_ratio_tails(answer: NoisyAnswer, style: PlotStyle) -> PlotFigure:
     axes.grid(False)
     pale, places = style.blend(style.accent, 0.35), np.arange(len(rows))
     start = np.zeros(len(rows))
-    for part, colour in (("low", pale), ("within", style.danger), ("high", pale)):
+    for part, colour in (("low", pale), ("within", style.hypothetical), ("high", pale)):
         width = table[part].to_numpy()
         axes.barh(places, width, left=start, height=0.62, color=colour, zorder=2)
         start = start + width
@@ -373,7 +365,7 @@ def build_ratio_tails(answer: NoisyAnswer, style: PlotStyle) -> PlotFigure:
     axes.set_xlim(0.0, 1.0)
     percent_ticks(axes, "x")
     for place, row in enumerate(rows):
-        at, ink = (row.low + row.within / 2.0, place), style.ink_on(style.danger)
+        at, ink = (row.low + row.within / 2.0, place), style.ink_on(style.hypothetical)
         write(axes, percent(row.within), at, style, (0.0, 0.0), ink, ha="center", zorder=5)
         said = style.say(
             "{records} {records:record|records}, share {share} (in the table {table}): too low"
@@ -486,7 +478,7 @@ def _table(settings: Sequence[Point]) -> pd.DataFrame:
     )
 
 
-def _start(start: Setting) -> dict[str, str]:
+def _start(start: RiskSetting) -> dict[str, str]:
     """Return how the setting is written that all questions start from."""
     return {
         "p": localized(f"{start.retention:.3g}"),
@@ -538,7 +530,7 @@ def build_risk_curves(
         table,
         size=(900.0, 300.0),
     )
-    curves = (("records", "-", style.danger), ("groups", "--", style.accent))
+    curves = (("records", "-", style.released), ("groups", "--", style.accent))
     panels = _draw_panels(
         figure,
         settings,
@@ -585,7 +577,7 @@ def _risk_headline(attribute: str, table: pd.DataFrame, style: PlotStyle) -> str
 
 
 def build_query_error_curves(
-    attribute: str, start: Setting, settings: Sequence[QueryPoint], style: PlotStyle
+    attribute: str, start: RiskSetting, settings: Sequence[QueryPoint], style: PlotStyle
 ) -> PlotFigure:
     """Draw mean relative errors over p, ε, δ and size (Wang, Han and Fu 2012, Figs. 3 and 5).
 

@@ -22,7 +22,7 @@ _TICKS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
 @dataclass(frozen=True)
-class Rung:
+class LadderRung:
     """One recipient's place on a ladder.
 
     Parameters
@@ -61,11 +61,11 @@ class LadderData:
     """
 
     attribute: str
-    rungs: tuple[Rung, ...]
+    rungs: tuple[LadderRung, ...]
     logarithmic: bool = False
 
     @property
-    def sorted(self) -> tuple[Rung, ...]:
+    def sorted(self) -> tuple[LadderRung, ...]:
         """The rungs, most trusted first."""
         return tuple(sorted(self.rungs, key=lambda rung: -rung.trust))
 
@@ -165,7 +165,7 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def _draw_rungs(figure: PlotFigure, axes: Axes, data: LadderData, style: PlotStyle) -> None:
-    original = Rung(style.say("Original"), 1.0, style.say("never released"))
+    original = LadderRung(style.say("Original"), 1.0, style.say("never released"))
     everyone = (original, *data.sorted)
     heights = [height_of(rung.trust, data.logarithmic) for rung in everyone]
     gap = min(40.0 / (figure.preferred_height - 90.0), 1.0 / max(len(everyone) - 1, 1))

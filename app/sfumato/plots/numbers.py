@@ -201,7 +201,7 @@ def _fit_scatter(axes: Axes, data: ScatterData) -> None:
 
 
 @dataclass(frozen=True)
-class Belief:
+class RecordBelief:
     """What somebody believes of a record: a best guess and the covariance of its error.
 
     Parameters
@@ -262,10 +262,10 @@ class RecordData:
     attributes: tuple[str, ...]
     row: int
     true: Floats
-    without: Belief
-    members: tuple[Belief, ...]
-    together: Belief
-    independent: Belief
+    without: RecordBelief
+    members: tuple[RecordBelief, ...]
+    together: RecordBelief
+    independent: RecordBelief
 
 
 def build_number_ellipse(data: RecordData, style: PlotStyle) -> PlotFigure:
@@ -283,14 +283,14 @@ def build_number_ellipse(data: RecordData, style: PlotStyle) -> PlotFigure:
     size = (640.0, 420.0)
     figure, axes = plot(style, _headline(data, style), subtitle, _table(data), size, "both")
     best = data.members[0]
-    drawn: list[tuple[Belief, str, float, object]] = [
+    drawn: list[tuple[RecordBelief, str, float, object]] = [
         (data.without, style.muted, 0.0, DASHED),
         (best, best.colour(style), 0.16, "-"),
     ]
     if len(data.members) > 1:
         drawn += [
             (data.together, style.text, 0.0, (0, (2, 3))),
-            (data.independent, style.danger, 0.0, "-"),
+            (data.independent, style.hypothetical, 0.0, (0, (6, 2))),
         ]
     for place, (belief, colour, fill, dashes) in enumerate(drawn):
         _ellipse(axes, belief, colour, fill, dashes)
@@ -320,7 +320,7 @@ def build_number_intervals(data: RecordData, style: PlotStyle) -> PlotFigure:
     rows = [(data.without, style.muted)]
     rows += [(member, member.colour(style)) for member in data.members[:MOST_MEMBERS]]
     if len(data.members) > 1:
-        rows += [(data.together, style.accent), (data.independent, style.danger)]
+        rows += [(data.together, style.accent), (data.independent, style.hypothetical)]
     figure, axes = row_plot(
         style,
         _headline(data, style),
@@ -344,7 +344,9 @@ def build_number_intervals(data: RecordData, style: PlotStyle) -> PlotFigure:
     return figure
 
 
-def _draw_intervals(figure: PlotFigure, axes: Axes, rows: Sequence[tuple[Belief, str]]) -> None:
+def _draw_intervals(
+    figure: PlotFigure, axes: Axes, rows: Sequence[tuple[RecordBelief, str]]
+) -> None:
     style = figure.style
     for place, (belief, colour) in enumerate(rows):
         centre, half = float(belief.centre[0]), QUANTILE_90 * float(belief.spreads[0])
@@ -379,7 +381,7 @@ def _headline(data: RecordData, style: PlotStyle) -> str:
     )
 
 
-def _share(part: Belief, whole: Belief) -> str:
+def _share(part: RecordBelief, whole: RecordBelief) -> str:
     return percent(part.area / whole.area if whole.area > 0 else 1.0)
 
 
@@ -395,7 +397,7 @@ def _table(data: RecordData) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _ellipse(axes: Axes, belief: Belief, colour: str, fill: float, dashes: object) -> None:
+def _ellipse(axes: Axes, belief: RecordBelief, colour: str, fill: float, dashes: object) -> None:
     values, vectors = np.linalg.eigh(belief.covariance)
     halves = RADIUS_2 * np.sqrt(np.clip(values, 0.0, None))
     angle = math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))

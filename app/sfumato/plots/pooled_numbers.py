@@ -102,7 +102,7 @@ def build_error_by_copies(
     figure, axes = plot(style, _copies_headline(coalition, table, style), subtitle, table)
     curves = (
         (ladder, style.accent, "-", style.say("on the ladder")),
-        (independent, style.danger, "--", style.say("independent noise")),
+        (independent, style.hypothetical, "--", style.say("independent noise")),
         (linear, style.muted, ":", style.say("noise that differs by a factor")),
     )
     highest = float(max(ladder.max(), independent.max(), 1e-6))
@@ -200,7 +200,7 @@ def build_bayes_by_copies(data: BayesData, style: PlotStyle) -> PlotFigure:
     figure, axes = plot(style, _bayes_headline(data, style), subtitle, table)
     curves = (
         (data.linear, style.muted, ":", style.say("best linear estimate, on the ladder")),
-        (data.independent, style.danger, "--", style.say("independent noise")),
+        (data.independent, style.hypothetical, "--", style.say("independent noise")),
         (data.ladder, style.accent, "-", style.say("on the ladder")),
     )
     highest = float(max(data.ladder.max(), data.independent.max(), data.linear.max(), 1e-6))
@@ -241,6 +241,85 @@ def _bayes_headline(data: BayesData, style: PlotStyle) -> str:
         " {independent}",
         **details,
     )
+
+
+# ----- somebody who learns the distribution
+
+
+@dataclass(frozen=True)
+class LearnedData:
+    """What linear estimates of one attribute leave open, by the number of copies pooled.
+
+    Parameters
+    ----------
+    attribute
+        The attribute.
+    names
+        Who joins, in this order, shape (M,).
+    knowledge
+        What they know of the distribution, in words.
+    ladder, independent
+        The share of the variance left open once so many have joined, shape (M,): measured on
+        releases of one ladder, and on copies with noise of their own.
+    """
+
+    attribute: str
+    names: tuple[str, ...]
+    knowledge: str
+    ladder: Floats
+    independent: Floats
+
+
+def build_learned_by_copies(data: LearnedData, style: PlotStyle) -> PlotFigure:
+    """Draw the measured error of linear estimates over the number of copies.
+
+    Returns
+    -------
+    PlotFigure
+        Its data has a row for each number of copies: who joined, and both errors.
+    """
+    table = pd.DataFrame(
+        {
+            "copies": np.arange(1, len(data.names) + 1),
+            "joined": data.names,
+            "ladder": data.ladder,
+            "independent": data.independent,
+        }
+    )
+    subtitle = style.say(
+        "Share of the variance that linear estimates leave unexplained, measured on released"
+        " records, for somebody who knows {knowledge}. Higher is safer.",
+        knowledge=data.knowledge,
+    )
+    headline = style.say(
+        "{count} {count:recipient|recipients} together leave {ladder} of the variance of"
+        " {attribute} open on the ladder, {name} alone {alone}; with independent noise,"
+        " {independent}",
+        count=len(data.names),
+        ladder=percent(float(data.ladder[-1]), 1),
+        attribute=data.attribute,
+        name=data.names[0],
+        alone=percent(float(data.ladder[0]), 1),
+        independent=percent(float(data.independent[-1]), 1),
+    )
+    figure, axes = plot(style, headline, subtitle, table)
+    curves = (
+        (data.independent, style.muted, "--", style.say("independent noise")),
+        (data.ladder, style.accent, "-", style.say("on the ladder")),
+    )
+    highest = float(max(data.ladder.max(), data.independent.max(), 1e-6))
+    _draw_copies(axes, curves, highest, style)
+    for place, name in enumerate(data.names):
+        text = style.say(
+            "{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent"
+            " {independent}",
+            count=place + 1,
+            name=name,
+            ladder=percent(float(data.ladder[place]), 1),
+            independent=percent(float(data.independent[place]), 1),
+        )
+        figure.tell_column(axes, place + 1, text)
+    return figure
 
 
 # ----- single records
@@ -308,7 +387,7 @@ def build_error_histogram(data: ErrorsData, style: PlotStyle) -> PlotFigure:
         quiet_axes(axes, style, grid="y")
         axes.set_xlim(0.0, reach)
         name_axes(axes, style, below)
-    for place, (colour, dash) in enumerate(((style.accent, "-"), (style.danger, "--"))):
+    for place, (colour, dash) in enumerate(((style.accent, "-"), (style.hypothetical, "--"))):
         left.stairs(shares[place], edges, color=colour, linestyle=dash, linewidth=points(2.0))
         left.stairs(shares[place], edges, color=colour, fill=True, alpha=0.12)
         right.plot(edges, [0.0, *sums[place]], dash, color=colour, linewidth=points(2.0), zorder=3)
@@ -359,7 +438,7 @@ def _name_sums(axes: Axes, edges: Floats, sums: list[Floats], style: PlotStyle) 
     at = int(np.argmax(apart))
     for share, colour, words, side, ha, va in (
         (sums[0], style.accent, style.say("on the ladder"), 1, "left", "top"),
-        (sums[1], style.danger, style.say("independent noise"), -1, "right", "bottom"),
+        (sums[1], style.hypothetical, style.say("independent noise"), -1, "right", "bottom"),
     ):
         shift = (10.0 * side, -6.0 * side)
         write(axes, words, (edges[at + 1], share[at]), style, shift, colour, ha=ha, va=va)

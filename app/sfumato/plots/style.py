@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from sfumato.engine.core.wording import filled
@@ -73,10 +74,14 @@ class PlotStyle:
         """Return a template in the person's language, filled in."""
         return filled(self.translate(template), details, localized)
 
+    @property
+    def hypothetical(self) -> str:
+        """The colour of what is not released, and drawn to compare: no danger's."""
+        return self.blend(self.text, 0.68) if not self.strong else self.muted
+
     def trust_colour(self, trust: float) -> str:
         """Return the colour of a trust between 0 (nothing) and 1 (the original)."""
-        red, green, blue, _ = _colour_map("trust", self.trust)(min(max(trust, 0.0), 1.0))
-        return _hex((red, green, blue))
+        return _trust_colour(self.trust, min(max(trust, 0.0), 1.0))
 
     def share_map(self) -> LinearSegmentedColormap:
         """Return the colour map for shares, from a breath of the accent to all of it."""
@@ -100,11 +105,18 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _colour_map(name: str, colours: Sequence[str]) -> LinearSegmentedColormap:
+@cache  # tables ask for each dot of each row, whenever they are resized
+def _colour_map(name: str, colours: tuple[str, ...]) -> LinearSegmentedColormap:
     # The window asks for its colours before its first picture; matplotlib can wait until plots.
     from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415
 
-    return LinearSegmentedColormap.from_list(name, list(colours))
+    return LinearSegmentedColormap.from_list(name, colours)
+
+
+@lru_cache(maxsize=4_096)  # the board asks for one in each cell, at every step of a drag
+def _trust_colour(colours: tuple[str, ...], trust: float) -> str:
+    red, green, blue, _ = _colour_map("trust", colours)(trust)
+    return _hex((red, green, blue))
 
 
 def _channels(colour: str) -> tuple[float, float, float]:

@@ -46,12 +46,20 @@ class ReadOnlyProject(ProjectError):
     """The project is open for reading only."""
 
 
+class ProjectReplaced(ProjectError):
+    """The open project's file was moved, deleted or replaced by another program."""
+
+
 class PassphraseError(ProjectError):
     """A passphrase can't be used."""
 
 
 class WrongPassphrase(PassphraseError):
     """The passphrase does not open the project."""
+
+
+class WrongRecoveryCode(PassphraseError):
+    """A recovery code is mistyped, or does not open the project."""
 
 
 class KeyFileError(ProjectError):
@@ -62,7 +70,7 @@ class LedgerTampered(ProjectError):
     """The ledger is not the one that Sfumato wrote."""
 
 
-class Part(StrEnum):
+class ProjectPart(StrEnum):
     """A part of a project that can turn out not to be sealed."""
 
     NEVER_SEALED = "never sealed"
@@ -70,6 +78,7 @@ class Part(StrEnum):
     SCHEMA = "schema"
     IDENTITY = "identity"
     WRAPPING = "wrapping"
+    KEYS = "further keys"
     DOCUMENT = "document"
     PENDING = "pending work"
     LEDGER = "ledger"
@@ -77,7 +86,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class SealViolation:
     """One way in which a project is not as it was sealed.
 
     Parameters
@@ -88,7 +97,7 @@ class Finding:
         What is wrong with it, in plain words.
     """
 
-    part: Part
+    part: ProjectPart
     what: Sentence
 
 
@@ -103,7 +112,7 @@ class NotSealed(ProjectError):
         What is not as it was sealed.
     """
 
-    def __init__(self, path: Path, findings: Sequence[Finding]) -> None:
+    def __init__(self, path: Path, findings: Sequence[SealViolation]) -> None:
         self.findings = tuple(findings)
         super().__init__(
             "The project {path} does not match its seal. {changes}",
@@ -114,7 +123,7 @@ class NotSealed(ProjectError):
         )
 
     @property
-    def parts(self) -> frozenset[Part]:
+    def parts(self) -> frozenset[ProjectPart]:
         """The parts that are concerned."""
         return frozenset(finding.part for finding in self.findings)
 
@@ -133,6 +142,10 @@ class UnsavedUnreadable(ProjectError):
 
 class ReleaseError(ProjectError):
     """A release can't be made as asked."""
+
+
+class NotApproved(ReleaseError):
+    """A second person has to approve a release first."""
 
 
 class TargetExists(ReleaseError):

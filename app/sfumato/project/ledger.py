@@ -29,7 +29,13 @@ from typing import Any, Final
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.contents import KEYED_ORDER, TABLE_ORDER
 from sfumato.project.document.entry_plan import EntryPlan
-from sfumato.project.document.model import Document, Source, canonical_json, from_plain, to_plain
+from sfumato.project.document.model import (
+    Document,
+    TableSource,
+    canonical_json,
+    from_plain,
+    to_plain,
+)
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.store.database import Database
 from sfumato.project.store.files import Clock, stamp
@@ -45,6 +51,7 @@ class EntryKind(StrEnum):
 
     PROJECT_CREATED = "project created"
     PASSPHRASE_CHANGED = "passphrase changed"
+    RECOVERY_SHEET_MADE = "recovery sheet made"
     SOURCE_CHANGED = "source changed"
     OVERRIDE = "override"
     ADOPTED = "earlier release adopted"
@@ -52,6 +59,12 @@ class EntryKind(StrEnum):
     RELEASE_COMPLETED = "release completed"
     RELEASE_ABANDONED = "release abandoned"
     RELEASE_UNTRACED = "release untraced"
+    RELEASE_WITHDRAWN = "release withdrawn"
+    RELEASE_APPROVED = "release approved"
+    APPROVER_ADDED = "approver added"
+    APPROVER_REMOVED = "approver removed"
+    COUNTS_RELEASED = "table of counts released"
+    COUNTS_WITHDRAWN = "table of counts withdrawn"
     ACCEPTED_UNSEALED = "unsealed state accepted"
 
 
@@ -156,7 +169,7 @@ class Ledger:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All entries, oldest first; the same objects as long as the file holds the same.
+        """All entries, oldest first; the same objects as long as the file holds the same rows.
 
         Raises
         ------
@@ -165,7 +178,8 @@ class Ledger:
         """
         rows, (known, entries) = self._database.rows(_ALL), self._read
         if rows != known:
-            entries = tuple(map(entry_of, rows))
+            kept = len(known) if rows[: len(known)] == known else 0
+            entries = (*entries[:kept], *map(entry_of, rows[kept:]))
             self._read = (rows, entries)
         return entries
 
@@ -310,6 +324,49 @@ END_STATES: Mapping[str, ReleaseState] = {
 
 
 @dataclass(frozen=True)
+class PolicyInForce:
+    """The document that releases were made by, one object for all that share it.
+
+    Parameters
+    ----------
+    plain
+        The document as plain values.
+    """
+
+    plain: Mapping[str, Any] = field(repr=False)
+
+    @cached_property
+    def document(self) -> Document:
+        """The document; raises what `from_plain` does where it is none."""
+        kept: Document = from_plain(Document, self.plain)
+        return kept
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """That a release was wrong and should no longer be used. It goes on counting.
+
+    Parameters
+    ----------
+    number
+        The number of the ledger entry that says so.
+    recorded_at
+        When that was; ISO 8601, UTC.
+    reason
+        The custodian's.
+    """
+
+    number: int
+    recorded_at: str
+    reason: str
+
+    @property
+    def day(self) -> date:
+        """The day it was recorded, UTC."""
+        return date.fromisoformat(self.recorded_at[:10])
+
+
+@dataclass(frozen=True)
 class ReleaseRecord:
     """One release as the ledger has it.
 
@@ -350,8 +407,9 @@ class ReleaseRecord:
     state
         How far it came.
     in_force
-        The document it was made by, as plain values; None for a release of a version that did
-        not keep it.
+        The document it was made by; None for a release of a version that did not keep it.
+    withdrawn
+        That it was withdrawn, and why; None where it was not.
     """
 
     number: int
@@ -367,14 +425,15 @@ class ReleaseRecord:
     domains: Mapping[str, str]
     open_columns: tuple[str, ...]
     record_key: str | None
-    source: Source
+    source: TableSource
     details: Mapping[str, Any]
     rows_as_in_table: bool = False
     rows_reason: str = ""
     state: ReleaseState = ReleaseState.PREPARED
-    in_force: Mapping[str, Any] | None = field(default=None, repr=False)
+    in_force: PolicyInForce | None = field(default=None, repr=False)
+    withdrawn: Withdrawal | None = None
 
-    @cached_property
+    @property
     def policy(self) -> Document | None:
         """The document that it was made by, and is judged by for ever; None where unknown.
 
@@ -386,10 +445,9 @@ class ReleaseRecord:
         if self.in_force is None:
             return None
         try:
-            kept: Document = from_plain(Document, self.in_force)
+            return self.in_force.document
         except (LookupError, TypeError, ValueError, AttributeError, SfumatoError):
             raise tampered_at(self.number) from None
-        return kept
 
     @property
     def day(self) -> date:
@@ -398,7 +456,7 @@ class ReleaseRecord:
 
     @property
     def counts(self) -> bool:
-        """Whether someone may hold it, so that later releases must stay on its ladder."""
+        """Whether someone may hold it, withdrawn or not: later releases stay on its ladder."""
         return self.state is not ReleaseState.ABANDONED
 
     @property
@@ -425,15 +483,24 @@ def order_to_tell(reason: str) -> dict[str, str]:
     return {"order": TABLE_ORDER, "reason": reason} if reason else {"order": KEYED_ORDER}
 
 
-def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
+def releases_in(
+    entries: Iterable[Entry], before: Sequence[ReleaseRecord] = ()
+) -> tuple[ReleaseRecord, ...]:
     """Return the releases that entries tell of, oldest first.
+
+    Parameters
+    ----------
+    entries
+        All entries, or those that came since.
+    before
+        What the entries before these tell of.
 
     Raises
     ------
     LedgerTampered
         If an entry does not even hold what a release's entry holds.
     """
-    found: dict[int, ReleaseRecord] = {}
+    found = {record.number: record for record in before}
     for entry in entries:
         if entry.kind == EntryKind.RELEASE_PREPARED:
             try:
@@ -444,6 +511,10 @@ def releases_in(entries: Iterable[Entry]) -> tuple[ReleaseRecord, ...]:
             prepared = entry.details.get("prepared")
             if isinstance(prepared, int) and prepared in found:
                 found[prepared] = replace(found[prepared], state=END_STATES[entry.kind])
+        elif entry.kind == EntryKind.RELEASE_WITHDRAWN:
+            number = entry.details.get("withdrawn")
+            if isinstance(number, int) and number in found:
+                found[number] = replace(found[number], withdrawn=withdrawal_in(entry))
     return tuple(found.values())
 
 
@@ -452,17 +523,28 @@ def policy_to_keep(document: Document, releases: Iterable[ReleaseRecord]) -> dic
 
     It is the document, or the number of the entry that has the same one already.
     """
-    plain: dict[str, Any] = to_plain(document)
-    same = (record for record in releases if record.in_force == plain)
-    return next((record.number for record in same), plain)
+    source = document.source
+    # What remarks offer to read as missing are values of the table, which nobody stated.
+    stated = document if source is None else replace(document, source=source.without_offers)
+    plain: dict[str, Any] = to_plain(stated)
+    first: dict[int, tuple[int, PolicyInForce]] = {}
+    for record in releases:
+        if record.in_force is not None:
+            first.setdefault(id(record.in_force), (record.number, record.in_force))
+    return next((number for number, kept in first.values() if kept.plain == plain), plain)
+
+
+def withdrawal_in(entry: Entry) -> Withdrawal:
+    """Return what an entry tells of a withdrawal."""
+    return Withdrawal(entry.number, entry.recorded_at, str(entry.details.get("reason", "")))
 
 
 def _in_force(
     kept: Mapping[str, Any] | int | None, earlier: Mapping[int, ReleaseRecord]
-) -> Mapping[str, Any] | None:
-    if not isinstance(kept, int):
-        return kept
-    return earlier[kept].in_force
+) -> PolicyInForce | None:
+    if isinstance(kept, int):
+        return earlier[kept].in_force
+    return None if kept is None else PolicyInForce(kept)
 
 
 def _record(entry: Entry, earlier: Mapping[int, ReleaseRecord]) -> ReleaseRecord:
@@ -487,7 +569,7 @@ def _record(entry: Entry, earlier: Mapping[int, ReleaseRecord]) -> ReleaseRecord
         domains=details["domains"],
         open_columns=tuple(details["open_columns"]),
         record_key=details["record_key"],
-        source=Source("", **details["source"]),
+        source=TableSource("", **details["source"]),
         details=details,
         rows_as_in_table=rows["order"] == TABLE_ORDER,
         rows_reason=rows.get("reason", ""),
@@ -495,11 +577,11 @@ def _record(entry: Entry, earlier: Mapping[int, ReleaseRecord]) -> ReleaseRecord
     )
 
 
-class Subject(StrEnum):
+class EventSubject(StrEnum):
     """What an event is about."""
 
     RELEASE = "release"
-    """A release, or a published table."""
+    """A release, a published table, or a table of counts."""
     ADOPTION = "adoption"
     """An earlier release that was made elsewhere was adopted."""
     OVERRIDE = "override"
@@ -508,10 +590,13 @@ class Subject(StrEnum):
     """The project itself: created, its passphrase or its source table changed."""
 
 
-_SUBJECTS: Mapping[str, Subject] = {
-    EntryKind.RELEASE_PREPARED: Subject.RELEASE,
-    EntryKind.ADOPTED: Subject.ADOPTION,
-    EntryKind.OVERRIDE: Subject.OVERRIDE,
+_SUBJECTS: Mapping[str, EventSubject] = {
+    EntryKind.RELEASE_PREPARED: EventSubject.RELEASE,
+    EntryKind.RELEASE_WITHDRAWN: EventSubject.RELEASE,
+    EntryKind.COUNTS_RELEASED: EventSubject.RELEASE,
+    EntryKind.COUNTS_WITHDRAWN: EventSubject.RELEASE,
+    EntryKind.ADOPTED: EventSubject.ADOPTION,
+    EntryKind.OVERRIDE: EventSubject.OVERRIDE,
 }
 
 
@@ -526,13 +611,14 @@ class LedgerEvent:
     subject
         What it is about.
     record
-        The release; of an override, the release for which it was given; else None.
+        The release, also of its withdrawal; of an override, the release for which it was given;
+        else None.
     ending
         The entry that tells how a release ended; None for other events, and before the end.
     """
 
     entry: Entry
-    subject: Subject
+    subject: EventSubject
     record: ReleaseRecord | None = None
     ending: Entry | None = None
 
@@ -552,21 +638,25 @@ def events_in(entries: Iterable[Entry]) -> tuple[LedgerEvent, ...]:
     """
     entries = tuple(entries)
     records = {record.number: record for record in releases_in(entries)}
+    begun = {e.number for e in entries if e.kind == EntryKind.COUNTS_RELEASED} | records.keys()
     endings = {
         prepared: entry
         for entry in entries
         if entry.kind in END_STATES
         and isinstance(prepared := entry.details.get("prepared"), int)
-        and prepared in records
+        and prepared in begun
     }
     told = {ending.number for ending in endings.values()}
     found = []
     for entry in entries:
         if entry.number in told:
             continue
-        subject = _SUBJECTS.get(entry.kind, Subject.PROJECT)
+        subject = _SUBJECTS.get(entry.kind, EventSubject.PROJECT)
         record = records.get(entry.number)
-        if subject is Subject.OVERRIDE:
+        if entry.kind == EntryKind.RELEASE_WITHDRAWN:
+            withdrawn = entry.details.get("withdrawn")
+            record = records.get(withdrawn) if isinstance(withdrawn, int) else None
+        elif subject is EventSubject.OVERRIDE:
             record = _release_after(entry, records.values())
         found.append(LedgerEvent(entry, subject, record, endings.get(entry.number)))
     return tuple(found)

@@ -14,34 +14,37 @@ not sealed are forgotten, their files left where they are.
 
 from __future__ import annotations
 
+import operator
 import os
 import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from sfumato import __version__
+from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.formats.files import (
     is_file,
-    new_private,
     refusal_to_write,
     remove_abandoned,
+    remove_all_abandoned,
     unfinished_beside,
 )
+from sfumato.project.document.edits import check_shown
 from sfumato.project.document.model import Document, document_from_json, document_to_json
 from sfumato.project.errors import (
-    Finding,
     LedgerTampered,
     NotSealed,
-    Part,
     ProjectExists,
     ProjectMissing,
+    ProjectPart,
+    SealViolation,
 )
 from sfumato.project.ledger import (
     Entry,
@@ -53,7 +56,7 @@ from sfumato.project.ledger import (
     events_in,
     releases_in,
 )
-from sfumato.project.recovery import Recovered, recover
+from sfumato.project.recovery import Recovered, record_kept, recover
 from sfumato.project.store import schema
 from sfumato.project.store.database import (
     APPLICATION_ID,
@@ -71,9 +74,10 @@ from sfumato.project.store.files import (
     sync_file,
     utc_now,
 )
+from sfumato.project.store.kept_releases import KeptReleases
 from sfumato.project.store.remembered import Remembered
 from sfumato.project.store.schema import Contents, Row
-from sfumato.project.store.seal import Seal
+from sfumato.project.store.seal import Seal, SeenCounter, folders_of_state
 from sfumato.project.store.secret import (
     STANDARD_COST,
     Cost,
@@ -87,7 +91,8 @@ from sfumato.project.store.secret import (
 )
 
 LARGEST_NUMBER: Final = 2**53
-_UNCERTAIN: Final = {Part.PENDING, Part.SEAL, Part.NEVER_SEALED}
+_READINGS: Final = 50
+_UNCERTAIN: Final = {ProjectPart.PENDING, ProjectPart.SEAL, ProjectPart.NEVER_SEALED}
 """What makes the list of unfinished releases one that nobody may act on."""
 
 
@@ -95,7 +100,7 @@ def accept(
     database: Database,
     ledger: Ledger,
     contents: Contents,
-    findings: Sequence[Finding],
+    findings: Sequence[SealViolation],
     reason: str,
 ) -> None:
     """Take a project as it stands, record that, and seal it, in one transaction.
@@ -126,7 +131,7 @@ def accept(
         if not certain and contents.tables["pending"]:
             connection.execute("DELETE FROM pending")
             details["unfinished_releases_forgotten"] = len(contents.tables["pending"])
-        if Part.LEDGER in parts:
+        if ProjectPart.LEDGER in parts:
             removed = _remove_unreadable(connection, contents.tables["ledger"])
             if removed:
                 details["unreadable_entries_removed"] = removed
@@ -187,6 +192,8 @@ class ProjectFile:
         The project's identity; not secret.
     read_only
         Whether saving and releasing are refused.
+    kept_releases
+        Its releases as they are kept on this computer while it is open.
     remembered
         What was found out about its table on this computer.
     recovered
@@ -198,37 +205,45 @@ class ProjectFile:
     """
 
     def __init__(
-        self, database: Database, contents: Contents, secret: ProjectSecret, clock: Clock
+        self,
+        database: Database,
+        contents: Contents,
+        secret: ProjectSecret,
+        clock: Clock,
+        newest: int | None = None,
     ) -> None:
         self.path = database.path
         self.read_only = database.read_only
         self.database = database
-        self.project_id = _project_id(contents)
+        self.project_id = id_in(contents)
         self.secret = secret
         self.clock = clock
         self.ledger = Ledger(database, self.project_id, secret, clock)
         self.remembered = Remembered(secret)
+        self.kept_releases = KeptReleases(secret, self.path)
         self._releases: tuple[tuple[Entry, ...], tuple[ReleaseRecord, ...]] = ((), ())
         self.keys = KeyRing(secret.reveal())
         self.releasing = threading.Lock()
         self.recovered: tuple[Recovered, ...] = ()
-        self.accepted: tuple[Finding, ...] = ()
+        self.accepted: tuple[SealViolation, ...] = ()
         self._seal = Seal(self.path, self.project_id, secret)
-        findings = self._examined(contents)
+        findings = self._examined(contents, newest)
         self.tampering = NotSealed(self.path, findings) if findings else None
         self._saved_text: str = contents.row("document")[1]
         self._document = document_from_json(self._saved_text)
 
-    def _examined(self, contents: Contents) -> tuple[Finding, ...]:
-        """Return in which ways the contents are not as they were sealed."""
-        findings = self._seal.examine(contents)
+    def _examined(self, contents: Contents, newest: int | None) -> tuple[SealViolation, ...]:
+        """Return in which ways the contents are not as they were sealed; see `Seal.examine`."""
+        findings = self._seal.examine(contents, newest)
         try:
             self.ledger.verify_rows(contents.tables["ledger"], contents.tables["ledger_end"])
         except LedgerTampered as tampering:
-            others = (finding for finding in findings if finding.part is not Part.LEDGER)
+            others = (finding for finding in findings if finding.part is not ProjectPart.LEDGER)
             findings = (
                 *others,
-                Finding(Part.LEDGER, Sentence(tampering.what_template, **tampering.details)),
+                SealViolation(
+                    ProjectPart.LEDGER, Sentence(tampering.what_template, **tampering.details)
+                ),
             )
         return findings
 
@@ -272,21 +287,17 @@ class ProjectFile:
         secret, project_id = ProjectSecret.generate(), secrets.token_hex(16)
         wrapped = wrap(secret, passphrase, project_id, cost)
         # Built aside, so that a crash leaves no half project under the final name.
-        staged = unfinished_beside(path)
         try:
-            _build(staged, project_id, secret, wrapped, document, clock)
-            sync_file(staged)
-            move_without_overwriting(staged, path)
+            with unfinished_beside(path) as staged:
+                _build(staged, project_id, secret, wrapped, document, clock)
+                sync_file(staged)
+                move_without_overwriting(staged, path)
         except FileExistsError:
             raise _exists(path) from None
         except OSError as error:
             raise refusal_to_write(error, path) from None
-        finally:
-            for leftover in (staged, staged.with_name(f"{staged.name}-journal")):
-                with suppress(OSError):
-                    leftover.unlink(missing_ok=True)
         # Asking the passphrase for its secret once more would take as long as a guess.
-        return cls._opened(path, lambda _: secret, clock)
+        return cls.opened_by(path, lambda _: secret, clock)
 
     @classmethod
     def open(
@@ -333,12 +344,12 @@ class ProjectFile:
             )
 
         def secret_in(contents: Contents) -> ProjectSecret:
-            return unwrap(wrapped_in(contents), passphrase, _project_id(contents))
+            return unwrap(wrapped_in(contents), passphrase, id_in(contents))
 
-        return cls._opened(path, secret_in, clock, read_only=read_only, accepting=accepting)
+        return cls.opened_by(path, secret_in, clock, read_only=read_only, accepting=accepting)
 
     @classmethod
-    def _opened(
+    def opened_by(
         cls,
         path: Path,
         secret_in: Callable[[Contents], ProjectSecret],
@@ -347,14 +358,51 @@ class ProjectFile:
         read_only: bool = False,
         accepting: str = "",
     ) -> ProjectFile:
-        database, contents = (connect_for_reading if read_only else connect_for_writing)(path)
+        """Open a project by what finds its secret in what stands in the file; see `open`."""
+        if read_only:
+            return cls._opened_for_reading(path, secret_in, clock)
+        database, contents = connect_for_writing(path)
         try:
             project = cls(database, contents, secret_in(contents), clock)
-            if not read_only:
-                project._take_over(contents, accepting)
+            project._take_over(contents, accepting)
         except BaseException:
             database.close()
             raise
+        return project
+
+    @classmethod
+    def _opened_for_reading(
+        cls, path: Path, secret_in: Callable[[Contents], ProjectSecret], clock: Clock
+    ) -> ProjectFile:
+        """Open a project that somebody may be writing to.
+
+        A writer goes on while the passphrase is tried, and then the note of the newest state is
+        newer than what was read. So what contradicts the seal is believed only where the file
+        still holds the same after that note was read; else what it holds now is examined, beside
+        the note as it was before.
+        """
+        database, contents = connect_for_reading(path)
+        opened, kept = [database], None
+        try:
+            secret = secret_in(contents)
+            project = cls(database, contents, secret, clock)
+            for _ in range(_READINGS):
+                newest: int | None = SeenCounter(secret).counter()
+                if project.tampering is None:
+                    break
+                database, now = connect_for_reading(path)
+                opened.append(database)
+                if now == contents:
+                    break
+                if now.tables["project"] != contents.tables["project"]:
+                    secret, newest = secret_in(now), None
+                contents = now
+                project = cls(database, contents, secret, clock, newest)
+            kept = project.database
+        finally:
+            for database in opened:
+                if database is not kept:
+                    database.close()
         return project
 
     def _take_over(self, contents: Contents, accepting: str) -> None:
@@ -371,8 +419,11 @@ class ProjectFile:
             self._upgrade(contents)
             pending = stagings_of(contents.tables["pending"])
         self._seal.remember()
-        self.recovered = recover(self.database, self.ledger, pending)
+        found = recover(self.database, self.ledger, pending)
+        self.recovered = (*found, *record_kept(self.database, self.ledger, self.kept_releases))
         remove_abandoned(self.path)
+        for folder in (self.path.parent, *folders_of_state()):
+            remove_all_abandoned(folder)
 
     def _upgrade(self, contents: Contents) -> None:
         if contents.version < schema.newest_version():
@@ -389,11 +440,13 @@ class ProjectFile:
         """Every release that the ledger tells of, oldest first.
 
         They are the same objects as long as the ledger is the same: the window asks at each edit,
-        and what a record's policy was is worked out once.
+        and what a record's policy was is worked out once. Of a ledger that has grown, what is new
+        is read alone.
         """
         entries, (known, records) = self.ledger.entries, self._releases
         if entries is not known:
-            records = releases_in(entries)
+            grown = all(map(operator.is_, known, entries)) and len(known) <= len(entries)
+            records = releases_in(entries[len(known) :], records) if grown else releases_in(entries)
             self._releases = (entries, records)
         return records
 
@@ -413,20 +466,31 @@ class ProjectFile:
         self.ledger.verify_chain()
         return len(self.ledger.entries)
 
-    def save_document(self, document: Document) -> None:
+    def save_document(self, document: Document, *, anywhere: bool = False) -> None:
         """Save the document; cheap where nothing changed, so it may be called often.
+
+        Parameters
+        ----------
+        document
+            What to save.
+        anywhere
+            As `Database.transaction`.
 
         Raises
         ------
         ReadOnlyProject
             If the project is open for reading only.
+        ProjectReplaced
+            If another file, or none, is under its name.
         DiskFull, CannotWrite
             If the file can't be written. The document before stays saved.
         """
         text = document_to_json(document)
         if text != self._saved_text:
-            with self.database.transaction() as connection:
+            with self.database.transaction(anywhere) as connection:
                 _write_document(connection, text, self.clock)
+        elif not anywhere:
+            self.database.require_place()
         self._saved_text, self._document = text, document
 
     def record(
@@ -451,17 +515,34 @@ class ProjectFile:
         PassphraseError
             If `new` is empty.
         """
-        unwrap(self._wrapped_now(), old, self.project_id)
+        self.check_passphrase(old)
+        self.set_passphrase(new, {}, cost=cost)
+
+    def set_passphrase(
+        self, new: str, details: Mapping[str, Any], *, cost: Cost = STANDARD_COST
+    ) -> None:
+        """Wrap the secret anew; `details` are what the ledger keeps of how that came about."""
         wrapped = wrap(self.secret, new, self.project_id, cost)
         with self.database.transaction() as connection:
             write_wrapping(connection, wrapped)
-            self.ledger.append(connection, EntryKind.PASSPHRASE_CHANGED, {})
+            self.ledger.append(connection, EntryKind.PASSPHRASE_CHANGED, details)
+
+    def check_passphrase(self, passphrase: str) -> None:
+        """Raise `WrongPassphrase` unless a passphrase opens the project."""
+        unwrap(self._wrapped_now(), passphrase, self.project_id)
+
+    @property
+    def cost(self) -> Cost:
+        """The work of one guess of the passphrase."""
+        return self._wrapped_now().cost
 
     def _wrapped_now(self) -> WrappedSecret:
         return wrapped_in_row(self.database.row("SELECT * FROM wrapping"))
 
     def close(self) -> None:
         """Give the file free. Closing twice is harmless."""
+        if not self.read_only and self.database.is_open and self.database.in_place:
+            self.kept_releases.forget_all()
         self.database.close()
 
     def __enter__(self) -> ProjectFile:
@@ -483,7 +564,6 @@ def _build(
     clock: Clock,
 ) -> None:
     """Write a whole new project file."""
-    os.close(new_private(path))  # the secret in it is worth guessing at
     with _explained_connection(path) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
         database = Database(path, connection, read_only=False)
@@ -511,7 +591,8 @@ def _explained_connection(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def _project_id(contents: Contents) -> str:
+def id_in(contents: Contents) -> str:
+    """Return the identity of a project from what stands in its file."""
     return str(contents.row("project")[1])
 
 
@@ -547,23 +628,18 @@ def copy_project(project: ProjectFile, path: Path) -> None:
         If the folder does not take the file.
     """
     path = Path(path)
-    staged = unfinished_beside(path)
     try:
-        os.close(new_private(staged))
-        with closing(sqlite3.connect(staged)) as target, project.database.raw() as source:
-            _copy(source, target, path)
-        sync_file(staged)
-        move_without_overwriting(staged, path)
+        with unfinished_beside(path) as staged:
+            with closing(sqlite3.connect(staged)) as target, project.database.raw() as source:
+                _copy(source, target, path)
+            sync_file(staged)
+            move_without_overwriting(staged, path)
     except FileExistsError:
         raise ProjectExists(
             "There is a file at {path} already.", "Choose another name.", path=path
         ) from None
     except OSError as error:
         raise refusal_to_write(error, path) from None
-    finally:
-        for leftover in (staged, staged.with_name(f"{staged.name}-journal")):
-            with suppress(OSError):
-                leftover.unlink(missing_ok=True)
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, path: Path) -> None:
@@ -571,3 +647,19 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, path: Path) ->
         source.backup(target)
     except sqlite3.Error as error:  # the original can be read: what fails is the copy
         raise explain(error, path) from None
+
+
+def shown_whole(project: ProjectFile) -> ProjectFile:
+    """Return a project that the window can show; close one with too many recipients.
+
+    Raises
+    ------
+    PolicyError
+        As `check_shown`.
+    """
+    try:
+        check_shown(project.document)
+    except PolicyError:
+        project.close()
+        raise
+    return project

@@ -10,12 +10,13 @@ Only what the project's seal covers is acted on, and only folders of the project
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sfumato.engine.core.wording import Sentence
 from sfumato.project.ledger import EntryKind, Ledger
 from sfumato.project.store.database import Database
 from sfumato.project.store.files import Staging, digest_of_bundle, move_without_overwriting
+from sfumato.project.store.kept_releases import KeptRelease, KeptReleases
 
 AtStep = Callable[[str], None]
 """Told each step as it is done."""
@@ -90,6 +91,45 @@ def finish(staging: Staging, at_step: AtStep) -> None:
     at_step("renamed")
     staging.remove_files()
     at_step("cleared")
+
+
+def record_kept(
+    database: Database, ledger: Ledger, kept_releases: KeptReleases
+) -> tuple[Recovered, ...]:
+    """Record again what the ledger lacks of the releases that are kept on this computer.
+
+    Returns
+    -------
+    tuple of Recovered
+        One for each release that it lacked.
+    """
+    known = {entry.digest for entry in ledger.entries}
+    known |= {str(entry.details.get("entry_before", "")) for entry in ledger.entries}
+    lacking = [kept for kept in kept_releases.read() if kept.entry not in known]
+    found = tuple(_record_again(database, ledger, kept) for kept in lacking)
+    kept_releases.forget_all()
+    return found
+
+
+def _record_again(database: Database, ledger: Ledger, kept: KeptRelease) -> Recovered:
+    before = {"entry_before": kept.entry, "recorded_before": kept.recorded_at}
+    digest = kept.details["digest"]
+    with database.transaction() as connection:
+        entry = ledger.append(connection, EntryKind.RELEASE_PREPARED, {**kept.details, **before})
+        staging = kept.staging.recorded(digest, entry.number)
+        if kept.pending:
+            staging.note(connection)
+    if kept.pending:
+        settled = _recover_one(database, ledger, staging, no_step)
+    else:
+        reason = "its project was replaced by another program"
+        end_release(database, ledger, staging, EntryKind.RELEASE_UNTRACED, reason)
+        settled = Recovered(staging.recipient, staging.target, EntryKind.RELEASE_UNTRACED, reason)
+    told = Sentence(
+        "The project's file was replaced by another program after this release was recorded, so it"
+        " is recorded again from what this computer kept of it"
+    )
+    return replace(settled, explanation=told)
 
 
 def _recover_one(

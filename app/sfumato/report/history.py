@@ -12,16 +12,19 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import day, localized, moment, said, worded
 from sfumato.plots.axes import percent, whole
+from sfumato.project.count_tables.held import count_tables_in
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.ledger import EntryKind, ReleaseRecord, ReleaseState
+from sfumato.project.publication.followed import edition_told
 from sfumato.project.publication.population import basis_text
+from sfumato.report.blocks import Block, Paragraph, ReportGrid, ReportSection
 from sfumato.report.material import ReportMaterial, ReportOptions
-from sfumato.report.writing import Block, Grid, Paragraph, Section
 
 _STATES = {
     ReleaseState.PREPARED: Sentence("prepared"),
     ReleaseState.COMPLETED: Sentence("completed"),
     ReleaseState.ABANDONED: Sentence("abandoned"),
+    ReleaseState.UNTRACED: Sentence("untraced"),
 }
 _ATTACKERS = {
     "prosecutor": "Prosecutor: one certain person, at most",
@@ -53,11 +56,11 @@ def level_text(known: Mapping[str, Attribute], plan: EntryPlan) -> str:
     return f"{said(term.fields[0].title)} = {localized(f'{number:.4g}')}"
 
 
-def releases(material: ReportMaterial, options: ReportOptions) -> Section:
-    """Tell who got what, when, at which levels, and the digests of the files."""
+def releases(material: ReportMaterial, options: ReportOptions) -> ReportSection:
+    """Tell who got what, when and at which levels."""
     counted = [r for r in material.releases if r.counts]
     if not counted:
-        return Section("Releases", (Paragraph("No release was made yet."),))
+        return ReportSection("Releases", (Paragraph("No release was made yet."),))
     rows = tuple(
         (
             time_text(record.recorded_at),
@@ -65,37 +68,118 @@ def releases(material: ReportMaterial, options: ReportOptions) -> Section:
             record.format_name,
             _levels_of(material, record),
             worded("as in the table") if record.rows_as_in_table else worded("its own"),
-            said(_STATES[record.state]),
+            _state_of(record),
         )
         for record in counted
     )
     blocks: list[Block] = [
-        Grid(heads("Recorded", "Recipient", "Format", "Levels", "Order of rows", "State"), rows),
-        Paragraph("Digests of the files (SHA-256):"),
-        Grid(heads("Recipient", "File", "SHA-256"), tuple(_files(counted, options))),
+        ReportGrid(
+            heads("Recorded", "Recipient", "Format", "Levels", "Order of rows", "State"), rows
+        ),
+        *_withdrawn(counted, options),
+        *_approved(counted, options),
     ]
-    return Section("Releases", tuple(blocks))
+    return ReportSection("Releases", tuple(blocks))
+
+
+def count_tables(material: ReportMaterial) -> Iterator[ReportSection]:
+    """Tell which tables of counts left, and what is promised of each; nothing without any."""
+    records = count_tables_in(material.entries)
+    if not records:
+        return
+    names = heads("Recorded", "Recipient", "Counted by", "ε", "Rows of a unit", "State")
+    rows = tuple(
+        (
+            time_text(one.recorded_at),
+            one.recipient,
+            ", ".join(one.columns),
+            localized(f"{one.epsilon:.4g}"),
+            whole(one.most_rows),
+            said(_STATES[ReleaseState.COMPLETED]) if one.withdrawn is None else said("withdrawn"),
+        )
+        for one in records
+    )
+    promised = (
+        "Every count has whole-number noise. For somebody who sees a table, the odds on what is"
+        " true of one record, or of all rows of one unit, change by a factor of at most e^ε. Of"
+        " tables with the same noise the largest ε counts for whoever pools them; the ε of other"
+        " tables, and of other editions, are added."
+    )
+    yield ReportSection("Tables of counts", (Paragraph(promised), ReportGrid(names, rows)))
+
+
+def _state_of(record: ReleaseRecord) -> str:
+    state = said(_STATES[record.state])
+    if record.withdrawn is None:
+        return state
+    return worded(
+        "{state}, withdrawn on {day}",
+        state=state,
+        day=day(datetime.fromisoformat(record.withdrawn.recorded_at)),
+    )
+
+
+def _approved(counted: list[ReleaseRecord], options: ReportOptions) -> Iterator[Block]:
+    """Tell which second person approved which releases; to outsiders, only that somebody did."""
+    rows = []
+    for record in counted:
+        approval = record.details.get("approval")
+        if isinstance(approval, dict):
+            name = str(approval.get("name", "")) if options.internal else said("yes")
+            rows.append((time_text(record.recorded_at), record.recipient, name))
+    if rows:
+        yield Paragraph("Releases that a second person approved:")
+        head = "Approved by" if options.internal else "Approved"
+        yield ReportGrid(heads("Recorded", "Recipient", head), tuple(rows))
+
+
+def _withdrawn(counted: list[ReleaseRecord], options: ReportOptions) -> Iterator[Block]:
+    """Tell which releases were wrong, and why; the reason stays in the house."""
+    rows = tuple(
+        (
+            time_text(record.withdrawn.recorded_at),
+            record.recipient,
+            record.withdrawn.reason if options.internal else said("yes"),
+        )
+        for record in counted
+        if record.withdrawn is not None
+    )
+    if rows:
+        yield Paragraph(
+            "Withdrawn releases, which should no longer be used. Whoever has one knows what it"
+            " tells, so this report goes on counting it:"
+        )
+        reason = "Reason" if options.internal else "Reason given"
+        yield ReportGrid(heads("Withdrawn", "Recipient", reason), rows)
+
+
+def digests(material: ReportMaterial, options: ReportOptions) -> Iterator[Block]:
+    """Yield the digests of the released files; nothing where no release was made."""
+    counted = [record for record in material.releases if record.counts]
+    if counted:
+        yield Paragraph("Digests of the files (SHA-256):")
+        yield ReportGrid(heads("Recipient", "File", "SHA-256"), tuple(_files(counted, options)))
 
 
 def _levels_of(material: ReportMaterial, record: ReleaseRecord) -> str:
     if record.is_publication:
         facts = record.details["generalization"]
         pairs = zip(facts["quasi_identifiers"], facts["levels"], strict=True)
-        return (
-            said("generalized")
-            + "; "
-            + ", ".join(
-                worded("{name}: level {level}", name=name, level=level) for name, level in pairs
-            )
+        levels = ", ".join(
+            worded("{name}: level {level}", name=name, level=level) for name, level in pairs
         )
-    told = []
+        edition = edition_told(record)
+        return "; ".join(
+            [said("generalized"), levels, *([] if edition is None else [said(edition)])]
+        )
+    lines = []
     for plan in record.plans:
         earlier = material.earlier.get(plan.ladder)
         known = material.attributes
         if earlier is not None:
             known = {attribute.name: attribute for attribute in earlier.attributes}
-        told.append(f"{plan.key}: {level_text(known, plan)}")
-    return "; ".join(told)
+        lines.append(f"{plan.key}: {level_text(known, plan)}")
+    return "; ".join(lines)
 
 
 def _files(records: list[ReleaseRecord], options: ReportOptions) -> Iterator[tuple[str, str, str]]:
@@ -106,7 +190,7 @@ def _files(records: list[ReleaseRecord], options: ReportOptions) -> Iterator[tup
             yield record.recipient, name, digest
 
 
-def being_found(releases: Iterable[ReleaseRecord], internal: bool) -> tuple[Section, ...]:
+def being_found(releases: Iterable[ReleaseRecord], internal: bool) -> tuple[ReportSection, ...]:
     """Return a section about the published tables whose risk the ledger has; none without any.
 
     Parameters
@@ -128,7 +212,7 @@ def being_found(releases: Iterable[ReleaseRecord], internal: bool) -> tuple[Sect
         "How likely somebody is found in a published table by the columns that were made coarser.",
         "lead",
     )
-    return (Section("The risk of being found", (said, *blocks)),)
+    return (ReportSection("The risk of being found", (said, *blocks)),)
 
 
 def _risk_blocks(record: ReleaseRecord, risk: dict[str, Any], internal: bool) -> list[Block]:
@@ -154,7 +238,7 @@ def _risk_blocks(record: ReleaseRecord, risk: dict[str, Any], internal: bool) ->
                 basis_text=basis_text(risk),
             )
         ),
-        Grid((said("Attacker"), *(heads[time] for time in times)), tuple(rows), numeric),
+        ReportGrid((said("Attacker"), *(heads[time] for time in times)), tuple(rows), numeric),
     ]
     lost = sum(each["cells"] for each in risk.get("unknown", ()))
     if lost:
@@ -171,10 +255,10 @@ def _risk_blocks(record: ReleaseRecord, risk: dict[str, Any], internal: bool) ->
     return blocks
 
 
-def ledger(material: ReportMaterial, options: ReportOptions) -> Section:
+def ledger(material: ReportMaterial, options: ReportOptions) -> ReportSection:
     """Tell whether the ledger is whole, and what was released in spite of something."""
     if material.tampering:
-        return Section("Ledger", (Paragraph(material.tampering, "lead"),))
+        return ReportSection("Ledger", (Paragraph(material.tampering, "lead"),))
     blocks: list[Block] = [
         Paragraph(
             worded(
@@ -213,9 +297,9 @@ def ledger(material: ReportMaterial, options: ReportOptions) -> Section:
         )
         blocks += [
             Paragraph("Releases made in spite of a contradiction:"),
-            Grid(heads("Recorded", "Reason" if options.internal else "Overridden"), rows),
+            ReportGrid(heads("Recorded", "Reason" if options.internal else "Overridden"), rows),
         ]
-    return Section("Ledger", tuple(blocks))
+    return ReportSection("Ledger", tuple(blocks))
 
 
 def _accepted(material: ReportMaterial, options: ReportOptions) -> Iterator[Block]:
@@ -235,4 +319,4 @@ def _accepted(material: ReportMaterial, options: ReportOptions) -> Iterator[Bloc
         yield Paragraph("What was found before releases, and released for a reason:")
         found = ("Finding",) if options.internal else ()
         reason = "Reason" if options.internal else "Reason given"
-        yield Grid(heads("Recipient", "Check", *found, reason), tuple(dict.fromkeys(rows)))
+        yield ReportGrid(heads("Recipient", "Check", *found, reason), tuple(dict.fromkeys(rows)))

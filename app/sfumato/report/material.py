@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 
+from sfumato.analysis import coalitions, pooled_numbers
 from sfumato.analysis.all_rows import AllRows, rows_of
-from sfumato.analysis.coalitions import CoalitionAnswer, weigh_coalition
-from sfumato.analysis.composition import Beside, asked_of, beside_others
+from sfumato.analysis.answers import Answer
+from sfumato.analysis.audit_inputs import AuditInputs, inputs_of
+from sfumato.analysis.board import board_rows, example_of
+from sfumato.analysis.coalitions import CoalitionReport, weigh_coalition
+from sfumato.analysis.generalized_table import check_publication
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
-from sfumato.analysis.holdings import Basis, Holding, holdings_of
-from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
-from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
+from sfumato.analysis.holdings import Holding, ReleaseBasis, holdings_of
+from sfumato.analysis.open_columns import OpenAnswer, answer_of_entry, answer_open_columns
+from sfumato.analysis.pooled_numbers import numbers_coalition, weigh_numbers
 from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
-from sfumato.analysis.readiness import looked_through
+from sfumato.analysis.questions import all_questions
+from sfumato.analysis.questions.question import AuditQuestion
+from sfumato.analysis.readiness import looked_at
+from sfumato.analysis.record_losses import losses_by_records
+from sfumato.analysis.releasing import check_project
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.analysis.small_groups import RiskAnswer, Subject, risk_of_each
+from sfumato.analysis.small_groups import RiskSubject, answer_of_each, grouped_entries, risk_of_each
+from sfumato.analysis.verdicts import Readiness
 from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.leaving import Leaves
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Attribute, Table
+from sfumato.project.count_tables.held import count_tables_in
 from sfumato.project.document.entry_plan import EntryPlan, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger import Entry, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.byproducts import check_weights
 from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.regenerate import PoliciesInForce, changes_since
-from sfumato.project.release.release_columns import check_columns, leaving_table
-from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.store.files import Clock, stamp
-from sfumato.project.verification.long_leak import LongPolicies
+from sfumato.project.verification.policies import TablePolicies
 
 
 class Audience(StrEnum):
@@ -72,28 +82,19 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
-class Findings:
+class EntryFindings:
     """What is found out about one policy entry.
 
     Parameters
     ----------
     held
         What everybody holds or will hold of it, the most trusted first.
-    coalition
-        What all of them together restore; None where it has no matrices.
-    numbers
-        What all of them together leave open; None where it is not one of numbers.
-    small_groups
-        What each recipient's release gives away of groups alike in the quasi-identifiers.
-    problem
-        Why what is held can't be weighed together; empty where it can.
+    answers
+        What all of them together learn, and what each release gives away of small groups.
     """
 
     held: tuple[Holding, ...]
-    coalition: CoalitionAnswer | None = None
-    numbers: PooledNumbers | None = None
-    small_groups: tuple[RiskAnswer, ...] = ()
-    problem: str = ""
+    answers: tuple[Answer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,6 @@ class ReportMaterial:
         What the present settings promise.
     findings
         For each policy entry's key, who holds it and what that comes to.
-    beside
-        What our table and other holders' leave together; None where there are no others.
     open
         What the columns released unchanged tell; None where there are no releases of that kind.
     unique
@@ -147,22 +146,33 @@ class ReportMaterial:
         For each ladder that releases sit on and today's policy has no more, what was released.
     sampled
         From how many records, drawn evenly, numbers are known; None for all.
+    publication
+        What a check finds of a generalized table in the place of releases; None where it is none.
+    sections
+        The answers to the questions that have a section of their own.
+    ways
+        By recipient and column, how it leaves.
+    found
+        What the check before a release finds for each recipient; none where it can't be made.
     """
 
     document: Document
     rows: int
     attributes: Mapping[str, Attribute]
     guarantee: Guarantee
-    findings: Mapping[str, Findings]
-    beside: Beside | None
+    findings: Mapping[str, EntryFindings]
     open: OpenAnswer | None
-    unique: tuple[AloneInRelease, ...]
+    unique: tuple[SampleUniques, ...]
     releases: tuple[ReleaseRecord, ...]
     entries: tuple[Entry, ...]
     tampering: str
     made_at: str
     earlier: Mapping[str, EarlierPolicy] = field(default_factory=dict)
     sampled: int | None = None
+    publication: Readiness | None = None
+    sections: Mapping[AuditQuestion, tuple[Answer, ...]] = field(default_factory=dict)
+    ways: Mapping[str, Mapping[str, Leaves]] = field(default_factory=dict)
+    found: tuple[Readiness, ...] = ()
 
     def chosen(self, entry: PolicyEntry) -> tuple[Attribute, ...]:
         """Return an entry's attributes."""
@@ -196,19 +206,9 @@ def collect(
     rows = rows_of(document, table, project.keys, (project.path.parent,))
     known = _known(project, table, rows, Part(context, 0.0, 0.3))
     attributes = known.attributes
-    findings = {}
-    for place, entry in enumerate(document.policy):
-        count = len(document.policy)
-        part = Part(context, 0.3 + 0.5 * place / count, 0.3 + 0.5 * (place + 1) / count)
-        part.report(0.0, Sentence("Weighing the coalition of everybody with {key}", key=entry.key))
-        found = _weighed(document, entry, attributes, releases, Part(part, 0.0, 0.5))
-        if len(entry.attributes) == 1 and attributes[entry.attributes[0]].domain is not None:
-            subject = Subject(rows, entry, usual_knowledge(document))
-            found = replace(found, small_groups=risk_of_each(subject, Part(part, 0.5, 1.0)))
-        findings[entry.key] = found
+    findings = _findings(rows, known, releases, Part(context, 0.3, 0.8))
     units = repeated_units(table, Part(context, 0.8, 0.85))
-    pooled = pooled_rows(document, attributes, units, releases, Basis.EITHER, Silent())
-    beside = _beside(document, table, Part(context, 0.85, 0.9))
+    pooled = pooled_rows(document, attributes, units, releases, ReleaseBasis.EITHER, Silent())
     policies = _policies(project, table, Part(context, 0.9, 1.0))
     return ReportMaterial(
         document=document,
@@ -216,7 +216,7 @@ def collect(
         attributes=attributes,
         guarantee=guarantee_of(document, attributes, releases, pooled),
         findings=findings,
-        beside=beside,
+        publication=_publication(project, table, Part(context, 0.9, 0.95)),
         open=known.open,
         unique=known.unique,
         releases=releases,
@@ -225,7 +225,73 @@ def collect(
         made_at=stamp(clock),
         earlier=_earlier(document, policies, attributes, releases),
         sampled=rows.sampled,
+        sections=_sections(
+            replace(
+                _inputs(rows, table, releases, known),
+                counts=() if tampering else count_tables_in(entries),
+                losses=partial(losses_by_records, project, LongTable.of(table)),
+            )
+        ),
+        ways=_ways(document, known),
+        found=_found(project, table),
     )
+
+
+def _ways(document: Document, known: _KnownFigures) -> dict[str, dict[str, Leaves]]:
+    """Return how each column leaves for each recipient, as the board has it."""
+    columns = known.leaving
+    if columns is None:
+        return {}
+    recipes, people = document.hierarchies, document.recipients
+    examples = {
+        spec.name: example_of(spec, recipes.get(spec.name), columns) for spec in document.columns
+    }
+    rows = board_rows(document, examples, known.attributes, people)
+    return {
+        each.name: {row.spec.name: row.cells[place].leaves for row in rows}
+        for place, each in enumerate(people)
+    }
+
+
+def _found(project: ProjectFile, table: Table | LongTable) -> tuple[Readiness, ...]:
+    """Return what the check before a release finds; nothing where it can't be made."""
+    if project.document.is_published_only:
+        return ()
+    with suppress(SfumatoError):
+        return check_project(project, table, Silent())
+    return ()
+
+
+def _inputs(
+    rows: AllRows,
+    table: Table | LongTable,
+    releases: Sequence[ReleaseRecord],
+    known: _KnownFigures,
+) -> AuditInputs:
+    """Return what questions are asked of, with what is known already."""
+    inputs, leaving = inputs_of(rows, table, releases, known.attributes), known.leaving
+    return inputs if leaving is None else replace(inputs, leaving=lambda _looking: leaving)
+
+
+def _sections(inputs: AuditInputs) -> dict[AuditQuestion, tuple[Answer, ...]]:
+    """Return the answers to the questions that have a section of their own; else why not."""
+    found = {}
+    for question in all_questions():
+        if question.in_report:
+            try:
+                found[question] = tuple(question.answers(inputs, Silent()))
+            except SfumatoError as error:
+                found[question] = (Answer((error.sentence,)),)
+    return found
+
+
+def _publication(
+    project: ProjectFile, table: Table | LongTable, context: Context
+) -> Readiness | None:
+    """Return what a check finds of a generalized table; None where it takes no releases' place."""
+    if not project.document.is_published_only:
+        return None
+    return check_publication(project.document, table, project.path.parent, context)
 
 
 def _policies(project: ProjectFile, table: Table | LongTable, context: Context) -> PoliciesInForce:
@@ -233,59 +299,89 @@ def _policies(project: ProjectFile, table: Table | LongTable, context: Context) 
     if isinstance(table, Table):
         folders = (project.path.parent,)
         return PoliciesInForce(project.document, table, project.keys, folders)
-    return LongPolicies(project, table, context)
+    return TablePolicies(project, table, context)
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownFigures:
     """What a report's figures rest on; see `ReportMaterial`."""
 
     attributes: Mapping[str, Attribute]
-    unique: tuple[AloneInRelease, ...] = ()
+    leaving: ShownColumns | None = None
+    unique: tuple[SampleUniques, ...] = ()
     open: OpenAnswer | None = None
 
 
 def _known(
     project: ProjectFile, table: Table | LongTable, rows: AllRows, context: Context
-) -> _Known:
+) -> _KnownFigures:
     """Return what is known of the rows."""
     document = project.document
     looking, counting = Part(context, 0.0, 0.4), Part(context, 0.4, 0.5)
     if document.generalization is not None and not document.policy:
-        return _Known({})  # a generalized table in the place of releases needs no policy
-    if isinstance(table, LongTable):
-        seen = looked_through(document, table, project.keys, looking)[1]
-        columns: ShownColumns = seen
-        left: Table | LongTable = seen.long
-    else:
-        check_columns(document, table)
-        check_weights(document, table)
-        columns, left = ShownColumns(table), leaving_table(document, table, project.keys)
+        return _KnownFigures({})  # a generalized table in the place of releases needs no policy
+    leaving = looked_at(document, table, project.keys, looking)[1]
     attributes = rows.attributes(looking)
-    unique = unique_by_recipient(document, left, counting)
-    opened = answer_open_columns(document, columns, attributes, Part(context, 0.5, 1.0))
-    return _Known(attributes, unique, opened)
+    unique = unique_by_recipient(document, leaving.leaving, counting)
+    opened = answer_open_columns(document, leaving.whole, attributes, Part(context, 0.5, 0.9))
+    return _KnownFigures(attributes, leaving, unique, opened)
 
 
-def _weighed(
+def _findings(
+    rows: AllRows, known: _KnownFigures, releases: Sequence[ReleaseRecord], context: Context
+) -> dict[str, EntryFindings]:
+    """Return what is found out about each policy entry."""
+    document, attributes = rows.document, known.attributes
+    grouped = grouped_entries(document, attributes)
+    findings, names = {}, [recipient.name for recipient in document.recipients]
+    count = len(document.policy)
+    for place, entry in enumerate(document.policy):
+        part = Part(context, place / count, (place + 1) / count)
+        part.report(0.0, Sentence("Weighing the coalition of everybody with {key}", key=entry.key))
+        held = held_of(document, entry, attributes, releases)
+        answers = [
+            *_together(entry, held, attributes, Part(part, 0.0, 0.5)),
+            None if known.open is None else answer_of_entry(known.open, entry.key, names),
+        ]
+        if entry.key in grouped:
+            subject = RiskSubject(rows, entry, usual_knowledge(document))
+            answers.append(answer_of_each(risk_of_each(subject, Part(part, 0.5, 1.0))))
+        findings[entry.key] = EntryFindings(held, tuple(filter(None, answers)))
+    return findings
+
+
+def held_of(
     document: Document,
     entry: PolicyEntry,
     attributes: Mapping[str, Attribute],
     releases: Sequence[ReleaseRecord],
+) -> tuple[Holding, ...]:
+    """Return what everybody holds, or will hold, by the entry's present mechanism."""
+    everybody = holdings_of(document, entry, attributes, releases, ReleaseBasis.EITHER)
+    return tuple(each for each in everybody if each.plan.mechanism == entry.mechanism)
+
+
+def _together(
+    entry: PolicyEntry,
+    held: Sequence[Holding],
+    attributes: Mapping[str, Attribute],
     context: Context,
-) -> Findings:
-    """Weigh what everybody holds, or will hold, by the entry's present mechanism."""
-    everybody = holdings_of(document, entry, attributes, releases, Basis.EITHER)
-    held = tuple(each for each in everybody if each.plan.mechanism == entry.mechanism)
-    pool = numbers_coalition(entry, held, attributes)
+) -> Iterator[Answer]:
+    """Return what all holders learn together; nothing where there are not several."""
+    if len(held) < 2:
+        return
     try:
-        return Findings(
-            held,
-            weigh_coalition(entry, held, attributes, context) if held else None,
-            None if pool is None else weigh_numbers(pool, context),
-        )
+        weighed = weigh_coalition(entry, held, attributes, context)
+        if weighed is not None:
+            yield coalitions.answer_of(CoalitionReport(weighed))
+        pool = numbers_coalition(entry, held, attributes)
+        if pool is not None:
+            yield pooled_numbers.answer_of(weigh_numbers(pool, context))
     except SfumatoError as error:
-        return Findings(held, problem=error.sentence)
+        problem = Sentence(
+            "What is held can't be weighed together. {problem}", problem=error.sentence
+        )
+        yield Answer((problem,), entry=entry.key)
 
 
 def _earlier(
@@ -318,16 +414,6 @@ def _has_changed(record: ReleaseRecord, plan: EntryPlan, now: Document) -> bool:
     if record.policy is None:
         return True
     return not set(plan.attributes).isdisjoint(changes_since(record.policy, now))
-
-
-def _beside(document: Document, table: Table | LongTable, context: Context) -> Beside | None:
-    """Return what our table and the others' leave; None where none is named or can be read."""
-    decided = document.generalization
-    if decided is None or not decided.others:
-        return None
-    with suppress(SfumatoError):
-        return beside_others(document, table, True, asked_of(document) or 1, "this table", context)
-    return None
 
 
 def _ledger(

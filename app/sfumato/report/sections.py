@@ -12,31 +12,50 @@ from importlib.metadata import version as version_of
 import numpy as np
 
 from sfumato import __version__
-from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES
 from sfumato.analysis.guarantee import asked_instead, in_table, row_order_caution
-from sfumato.analysis.open_columns import sampling_sentence
-from sfumato.analysis.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.values import rounded_down
-from sfumato.engine.core.wording import Sentence
-from sfumato.engine.disclosure.gaussian_attack import Dependence
+from sfumato.engine.core.wording import Sentence, as_sentence, joined
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import Fact, Promise
+from sfumato.engine.mechanisms.base import Promise, PromiseFigure
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import ENGLISH, localized, said, spoken, worded
+from sfumato.formats.choices import (
+    cautions_first,
+    choice_sentence,
+    choices_between,
+    rows_sentence,
+)
+from sfumato.formats.language import localized, said, worded
+from sfumato.formats.options import ReadOptions
 from sfumato.plots.axes import percent, whole
-from sfumato.plots.coalitions import build_collusion_bars
-from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
-from sfumato.plots.pooled_numbers import build_error_by_copies
-from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.plots.ladders import LadderData, LadderRung, build_trust_ladder
+from sfumato.project.document.model import Document, PolicyEntry, TableSource
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.publication.publish import LIMITS
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.uniqueness import release_sentence
-from sfumato.report.history import being_found, heads, ledger, level_text, releases, time_text
+from sfumato.report.answers import blocks_of
+from sfumato.report.blocks import (
+    Block,
+    Bullets,
+    Paragraph,
+    Picture,
+    Report,
+    ReportGrid,
+    ReportSection,
+)
+from sfumato.report.decision import decision
+from sfumato.report.history import (
+    being_found,
+    count_tables,
+    digests,
+    heads,
+    ledger,
+    level_text,
+    releases,
+    time_text,
+)
 from sfumato.report.material import EarlierPolicy, ReportMaterial, ReportOptions
-from sfumato.report.writing import Block, Bullets, Grid, Paragraph, Picture, Report, Section
 
 _TREATMENTS = {
     Role.IDENTIFYING: Sentence("dropped"),
@@ -79,17 +98,20 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
         )
     )
     sections = [
+        decision(material, options),
         _promises(material, options),
         _table(material, options),
         *(_entry(material, entry, options) for entry in document.policy),
         *(_earlier(earlier) for earlier in material.earlier.values()),
-        *(_beside(material) if options.internal else ()),
+        *(_asked(material) if options.internal else ()),
         releases(material, options),
+        *count_tables(material),
         *being_found(material.releases, options.internal),
         ledger(material, options),
-        _about(material),
+        _about(material, options),
     ]
     title = document.title or worded("Untitled table")
+    columns = document.column_names
     return Report(
         title=worded("Disclosure report: {title}", title=title),
         subtitle=worded(
@@ -98,22 +120,22 @@ def compose(material: ReportMaterial, options: ReportOptions) -> Report:
             made_at=time_text(material.made_at),
         ),
         notice=notice,
-        sections=tuple(sections),
+        sections=tuple(each.with_names_apart(columns) for each in sections),
         footer=f"{title} · {time_text(material.made_at)}",
     )
 
 
-def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
+def _promises(material: ReportMaterial, options: ReportOptions) -> ReportSection:
     if instead := asked_instead(material.document):
-        return _published_promises(instead, row_order_caution(material.document))
+        return _published_promises(material, instead, row_order_caution(material.document))
     guarantee = material.guarantee
     trusted = {promise.entry.key: promise for promise in reversed(guarantee.promises)}
-    told = [
-        worded(
+    told: list[str] = [
+        Sentence(
             "To {recipient}, trusted most with {key}: {sentence}",
             recipient=trusted[key].recipient,
             key=key,
-            sentence=said(trusted[key].promise.sentence),
+            sentence=as_sentence(trusted[key].promise.sentence),
         )
         for key in dict.fromkeys(promise.entry.key for promise in guarantee.promises)
     ]
@@ -124,7 +146,7 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
         )
     for_each = (*guarantee.totals, *guarantee.views)
     told += [
-        worded("To {recipient}: {promise}", recipient=recipient, promise=promise)
+        Sentence("To {recipient}: {promise}", recipient=recipient, promise=as_sentence(promise))
         for recipient, promise in for_each
     ]
     told += [guarantee.coalition] if guarantee.coalition else []
@@ -149,24 +171,44 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
         limits |= dict.fromkeys(byproducts_that_remain(document, document.recipients))
     if limits:
         blocks += [Paragraph("What is not promised:"), Bullets(tuple(limits))]
-    return Section("What the releases promise", tuple(blocks))
+    return ReportSection("What the releases promise", tuple(blocks))
 
 
-def _published_promises(asked: tuple[str, ...], cautions: tuple[str, ...]) -> Section:
-    """Return what is asked of a generalized table that takes the place of releases."""
-    return Section(
-        "What the published table promises",
-        (
-            Paragraph("It shows true sensitive values. Every class of people alike keeps:", "lead"),
-            Bullets(asked),
-            *([Paragraph("What weakens the promises:"), Bullets(cautions)] if cautions else ()),
-            Paragraph("What is not promised:"),
-            Bullets(LIMITS),
-        ),
-    )
+def _published_promises(
+    material: ReportMaterial, asked: tuple[str, ...], cautions: tuple[str, ...]
+) -> ReportSection:
+    """Return what is asked of a generalized table that takes the place of releases, or kept."""
+    found = () if material.publication is None else material.publication.standing
+    blocks: list[Block] = [Paragraph("It shows true sensitive values.", "lead")]
+    if found:
+        blocks.append(Paragraph("What is asked of every class of people alike is not kept:"))
+        blocks.append(Bullets(tuple(said(one.sentence) for one in found)))
+        blocks += [Paragraph("This is asked:"), Bullets(asked)]
+    else:
+        blocks += [Paragraph("Every class of people alike keeps:"), Bullets(asked)]
+    if cautions:
+        blocks += [Paragraph("What weakens the promises:"), Bullets(cautions)]
+    blocks += [Paragraph("What is not promised:"), Bullets(LIMITS)]
+    title = "What is asked of the published table" if found else "What the published table promises"
+    return ReportSection(title, tuple(blocks))
 
 
-def _table(material: ReportMaterial, options: ReportOptions) -> Section:
+def _reading(source: TableSource) -> list[Block]:
+    """Return what was remarked when the table was read, and what was chosen of how."""
+    options = ReadOptions.from_dict(dict(source.options))
+    found = ReadOptions.from_dict(dict(source.found)) if source.found else options
+    told = []
+    for note in cautions_first(source.notes or ()):
+        words = "Caution: {text}" if note.caution else "{text}"
+        told.append(worded(words, text=joined(note.sentence, rows_sentence(note))))
+    told += [
+        worded("Chosen: {text}", text=choice_sentence(choice, kept=True))
+        for choice in choices_between(found, options)
+    ]
+    return [Paragraph("How the table was read:"), Bullets(tuple(told))] if told else []
+
+
+def _table(material: ReportMaterial, options: ReportOptions) -> ReportSection:
     document, source = material.document, material.document.source
     records = (
         worded("The table has {rows} {rows:record|records}.", rows=whole(material.rows))
@@ -204,6 +246,7 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
                 "note",
             )
         )
+        blocks += _reading(source)
     entries = {name: entry for entry in document.policy for name in entry.attributes}
     made = [record for record in material.releases if record.counts]
     rows = tuple(
@@ -212,20 +255,26 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
             said(_ROLES[column.role]),
             _treatment(column, document)
             if column.name not in entries
-            else _lowered(said(mechanism_called(entries[column.name].mechanism).title)),
+            else said(mechanism_called(entries[column.name].mechanism).title),
             *((_as_released(column.name, made),) if made else ()),
         )
         for column in document.columns
     )
     columns = heads("Column", "Role", "In a release")
-    blocks.append(Grid((*columns, *heads("In the releases made")) if made else columns, rows))
-    return Section("The table", tuple(blocks))
+    blocks.append(ReportGrid((*columns, *heads("In the releases made")) if made else columns, rows))
+    return ReportSection("The table", tuple(blocks))
 
 
 def _treatment(column: ColumnSpec, document: Document) -> str:
     """Say how a column that no mechanism protects leaves."""
     if column.as_pseudonym is not None:
         return worded("shown as a pseudonym")
+    decided = document.generalization
+    if document.is_published_only and decided is not None:
+        if column.name in decided.quasi_identifiers:
+            return worded("generalized")
+        if column.role is Role.SENSITIVE:
+            return said("released as it is" if column.name == decided.sensitive else "dropped")
     views = [each.view for each in document.recipients if each.view is not None]
     if column.role is Role.QUASI_IDENTIFIER and views:
         return worded("released as coarsely as each recipient's view has it")
@@ -258,7 +307,9 @@ def _shown_in(name: str, record: ReleaseRecord) -> str:
     spec = None if record.policy is None else record.policy.column(name)
     view = coarsening_at(record)
     level = 0 if view is None else view.level(name)
-    hidden = view is not None and name in view.hierarchies and record.details["view"]["suppressed"]
+    told = record.details.get("view") or {}
+    some = told.get("suppressed") or told.get("suppressed_cells")
+    hidden = view is not None and name in view.hierarchies and some
     if level or hidden:
         return said("generalized")
     if spec is None or (spec.binning is None and spec.coded is None):
@@ -275,14 +326,14 @@ def _row_order(material: ReportMaterial, options: ReportOptions) -> str:
     return f"{said('Releases leave in its order.')} {why}".strip()
 
 
-def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions) -> Section:
+def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions) -> ReportSection:
     """Tell of one policy entry: mechanism, levels, figures, and what a coalition learns."""
     mechanism = mechanism_called(entry.mechanism)
     blocks: list[Block] = [Paragraph(f"{said(mechanism.title)}. {said(mechanism.summary)}")]
     held = material.findings[entry.key].held
     if held:
         rungs = tuple(
-            Rung(each.recipient, each.trust, level_text(material.attributes, each.plan))
+            LadderRung(each.recipient, each.trust, level_text(material.attributes, each.plan))
             for each in held
         )
         build = partial(build_trust_ladder, LadderData(entry.key, rungs))
@@ -292,16 +343,14 @@ def _entry(material: ReportMaterial, entry: PolicyEntry, options: ReportOptions)
         blocks += _levels(material, entry)
     if options.internal:
         # Figures of this very table; outsiders have the promise, which holds for any.
-        blocks += _restored(material, entry)
-        blocks += _pooled(material, entry)
-        blocks += _open(material, entry)
-        blocks += _small_groups(material, entry)
+        for answer in material.findings[entry.key].answers:
+            blocks += blocks_of(answer)
     for name in entry.attributes if options.internal else ():
         blocks += _values(material.attributes[name])
-    return Section(worded("Sensitive attribute: {key}", key=entry.key), tuple(blocks))
+    return ReportSection(worded("Sensitive attribute: {key}", key=entry.key), tuple(blocks))
 
 
-def _earlier(earlier: EarlierPolicy) -> Section:
+def _earlier(earlier: EarlierPolicy) -> ReportSection:
     """Tell of releases on a ladder that today's policy has no more, by the policy in force then."""
     (_, plan), chosen = earlier.held[0], earlier.attributes
     mechanism = mechanism_called(plan.mechanism)
@@ -313,188 +362,32 @@ def _earlier(earlier: EarlierPolicy) -> Section:
     blocks: list[Block] = [
         Paragraph(
             worded(
-                "The policy has changed since these releases. They are told of by the policy that"
-                " was in force, which the ledger keeps. {title}. {summary}",
+                "The policy has changed since these releases. They are described by the policy"
+                " then in force, which the ledger keeps. {title}. {summary}",
                 title=said(mechanism.title),
                 summary=said(mechanism.summary),
             )
         ),
-        Grid(heads("Recorded", "Recipient", "Level"), rows),
+        ReportGrid(heads("Recorded", "Recipient", "Level"), rows),
     ]
     if chosen:
         held = [plan for _, plan in earlier.held]
         most = max(held, key=lambda plan: mechanism.trust(plan.level))
         blocks.append(Paragraph(mechanism.promise(most.level, chosen, most.settings).sentence))
-    return Section(worded("Released by an earlier policy: {key}", key=plan.key), tuple(blocks))
-
-
-def _restored(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
-    """Tell how many records everybody together guesses right, in this very table."""
-    found = material.findings[entry.key]
-    if found.problem:
-        yield Paragraph(
-            worded("What is held can't be weighed together. {problem}", problem=said(found.problem))
-        )
-    answer = found.coalition
-    if answer is None or len(answer.members) < 2:
-        return
-    yield Paragraph(
-        worded(
-            "All {members} together restore {alone} of the records, as {names} does alone. Had"
-            " every release noise of its own, they would restore {guessed_apart}. Without any"
-            " release, {without} are guessed right.",
-            members=len(answer.members),
-            alone=percent(answer.alone[0]),
-            names=answer.names[0],
-            guessed_apart=percent(answer.guessed_apart),
-            without=percent(answer.without),
-        )
-    )
-    if answer.rows_change_places:
-        yield Paragraph(ROWS_CHANGE_PLACES)
-    yield Picture(
-        partial(build_collusion_bars, answer),
-        worded("What members restore, alone and together."),
+    return ReportSection(
+        worded("Released by an earlier policy: {key}", key=plan.key), tuple(blocks)
     )
 
 
-def _pooled(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
-    """Tell what everybody together leaves open of numbers."""
-    pooled = material.findings[entry.key].numbers
-    if pooled is None or len(pooled.coalition.members) < 2:
-        return
-    names, expected = pooled.coalition.names, pooled.expected
-    yield Paragraph(
-        worded(
-            "All {names} together leave {ladder} of the numbers' variance open to the best linear"
-            " estimate, as {names_2} does alone. Had every release noise of its own, they would"
-            " leave {independent}.",
-            names=len(names),
-            ladder=percent(float(expected[Dependence.LADDER][-1])),
-            names_2=names[0],
-            independent=percent(float(expected[Dependence.INDEPENDENT][-1])),
-        )
-    )
-    yield Picture(
-        partial(build_error_by_copies, pooled.coalition, expected),
-        worded("What stays open as releases are put together."),
-    )
-    if pooled.forms is not None:
-        yield Paragraph(
-            worded(
-                "Numbers are rounded or bounded after the noise, and such releases are no ladder:"
-                " what pooling them gains was measured. {form_leak_sentences}",
-                form_leak_sentences=" ".join(map(said, form_leak_sentences(pooled.forms))),
-            )
-        )
+def _asked(material: ReportMaterial) -> Iterator[ReportSection]:
+    """Yield the answers to the questions that have a section of their own."""
+    for question, answers in material.sections.items():
+        blocks = tuple(block for answer in answers for block in blocks_of(answer, answer.about))
+        if blocks:
+            yield ReportSection(said(question.title), blocks)
 
 
-def _open(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
-    """Tell what the columns released unchanged tell, without each release and with it."""
-    if material.open is None:
-        return
-    recipients = [recipient.name for recipient in material.document.recipients]
-    figures = [f for name in recipients for f in material.open.beside(entry.key, name)]
-    if not figures:
-        return
-    yield Paragraph(
-        worded(
-            "What the columns released unchanged tell, by estimates that were tried on this table;"
-            " somebody may know a better one."
-        )
-        + " "
-        + (
-            worded("Half-widths that hold 90 in 100 people:")
-            if figures[0].numeric
-            else worded("Shares of the people whose value is guessed right:")
-        )
-    )
-    show = _half_width if figures[0].numeric else percent
-    rows = tuple(
-        (f.attribute, f.recipient, *(show(x) for x in (f.alone, f.open, f.released, f.both)))
-        for f in figures
-    )
-    header = heads("Attribute", "Recipient", "Nothing known", "Open columns", "Release", "Both")
-    yield Grid(header, rows, (2, 3, 4, 5))
-    first = {figure.attribute: figure for figure in reversed(figures)}
-    if told := tuple(f"{f.attribute}: {said(f.remedy)}" for f in first.values() if f.matters):
-        yield Bullets(told)
-    if sampled := sampling_sentence(material.open.findings):
-        yield Paragraph(sampled, "note")
-
-
-def _half_width(width: float) -> str:
-    return f"\u00b1\u202f{localized(str(rounded_down(width)))}"
-
-
-def _small_groups(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
-    """Tell which groups of people alike each release gives away."""
-    answers = material.findings[entry.key].small_groups
-    if not answers:
-        return
-    limits, grouped = answers[0].risk.limits, answers[0].known.grouped
-    names = ", ".join(grouped.names) or worded("no public column")
-    yield Paragraph(
-        worded(
-            "Whoever knows {names} of a person tells groups of people alike apart, by what the"
-            " recipient sees of these. Asked of each: an estimate of a value's share in it is too"
-            " high by more than {epsilon} at least {delta} of the time, and too low as often. Where"
-            " that fails, the group can be estimated closely: that is about what people alike have"
-            " in common, not about what one person's row tells, which the promise bounds.",
-            names=names,
-            epsilon=percent(limits.epsilon),
-            delta=percent(limits.delta),
-        )
-    )
-    rows = tuple(
-        (
-            answer.shown.recipient,
-            whole(answer.risk.total.groups),
-            whole(answer.risk.total.all_groups),
-            whole(answer.risk.total.records),
-            percent(answer.risk.total.record_share),
-        )
-        for answer in answers
-    )
-    columns = ("Recipient", "Groups estimated closely", "Of groups", "Records", "Share")
-    yield Grid(heads(*columns), rows, (1, 2, 3, 4))
-    if told := tuple(dict.fromkeys(a.known.looked_up for a in answers if a.known.looked_up)):
-        yield Bullets(told)
-
-
-def _beside(material: ReportMaterial) -> Iterator[Section]:
-    """Tell what our table and other holders' leave of everybody's value."""
-    found = material.beside
-    if found is None:
-        return
-    theirs = worded(
-        "The other holders' tables leave at least {others_leave} of {values} {values:value|values}"
-        " to everybody.",
-        others_leave=found.others_leave,
-        values=len(found.values),
-    )
-    ours = (
-        worded("Our own takes no part.")
-        if found.node is None
-        else worded("Together with our own, at least {weakest}.", weakest=found.standing.weakest)
-    )
-    blocks: list[Block] = [
-        Paragraph(f"{theirs} {ours}"),
-        Grid(
-            heads("Table of", "Classes", "Own l", "Left without it"),
-            tuple(
-                (each.holder, whole(each.classes), str(each.diversity), str(each.without))
-                for each in found.standing.holders
-            ),
-            (1, 2, 3),
-        ),
-    ]
-    if found.problem is not None:
-        blocks.append(Paragraph(found.problem.sentence, "note"))
-    yield Section("Beside other holders' tables", tuple(blocks))
-
-
-def _levels(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Grid]:
+def _levels(material: ReportMaterial, entry: PolicyEntry) -> Iterator[ReportGrid]:
     """Return what each recipient's release promises, in figures.
 
     Figures that every release has once are columns; those of single attributes are lines, with
@@ -506,7 +399,7 @@ def _levels(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Grid]:
     facts = promises[0].promise.facts
     symbols = [fact.symbol for fact in facts]
     once = [fact for fact in facts if symbols.count(fact.symbol) == 1][:7]
-    yield Grid(
+    yield ReportGrid(
         (said("Recipient"), *(f"{said(fact.title)} ({fact.symbol})" for fact in once)),
         tuple((p.recipient, *(_cell(p.promise, fact) for fact in once)) for p in promises),
         tuple(range(1, len(once) + 1)),
@@ -514,14 +407,14 @@ def _levels(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Grid]:
     several = [fact for fact in facts if symbols.count(fact.symbol) > 1]
     for start in range(0, len(promises) if several else 0, _MOST_ACROSS):
         across = promises[start : start + _MOST_ACROSS]
-        yield Grid(
+        yield ReportGrid(
             (worded("In the column's unit"), *(p.recipient for p in across)),
             tuple((said(f.title), *(_cell(p.promise, f) for p in across)) for f in several),
             tuple(range(1, len(across) + 1)),
         )
 
 
-def _cell(promise: Promise, wanted: Fact) -> str:
+def _cell(promise: Promise, wanted: PromiseFigure) -> str:
     """Return a promise's figure of the same name as another's."""
     told = (wanted.symbol, wanted.title)
     return next((_figure(f.value) for f in promise.facts if (f.symbol, f.title) == told), "")
@@ -546,21 +439,20 @@ def _values(attribute: Attribute) -> Iterator[Block]:
     if beyond:
         rows.append((worded("other values"), whole(beyond), percent(beyond / total)))
     yield Paragraph(worded("Values of {name} in the table:", name=attribute.name))
-    yield Grid(heads("Value", "Records", "Share"), tuple(rows), (1, 2))
+    yield ReportGrid(heads("Value", "Records", "Share"), tuple(rows), (1, 2))
 
 
 _MOST_VALUES = 40
 
 
-def _about(material: ReportMaterial) -> Section:
-    del material
+def _about(material: ReportMaterial, options: ReportOptions) -> ReportSection:
     versions = ", ".join(f"{name} {version_of(name)}" for name in _LIBRARIES)
-    return Section(
+    return ReportSection(
         "How to check this report",
         (
             Paragraph(
                 "Every figure is computed from the matrices and files in hand. Whoever has a"
-                " bundle compares its files' SHA-256 with the digests above; whoever has the"
+                " bundle compares its files' SHA-256 with the digests below; whoever has the"
                 " project and its table verifies a bundle with “sfumato verify”."
             ),
             Paragraph(
@@ -572,13 +464,9 @@ def _about(material: ReportMaterial) -> Section:
                 ),
                 "note",
             ),
+            *digests(material, options),
         ),
     )
-
-
-def _lowered(title: str) -> str:
-    """Return a title as it stands within a sentence; German nouns keep their capitals."""
-    return title.lower() if spoken() == ENGLISH else title
 
 
 def _figure(value: float) -> str:

@@ -18,14 +18,15 @@ LIBRARIES: Final = {
     "cryptography": "Apache-2.0",
     "matplotlib": "PSF-like",
     "pyreadstat": "Apache-2.0",
-    "openpyxl": "MIT",
+    "xlrd": "BSD-3-Clause",
     "tomlkit": "MIT",
+    "chardet": "0BSD",
 }
 """The libraries that pyproject.toml asks for, and their licences."""
 
 
 @dataclass(frozen=True)
-class Part:
+class Component:
     """A part with its version and its licence; empty where that is not known."""
 
     name: str
@@ -33,15 +34,15 @@ class Part:
     licence: str
 
 
-def made_of() -> tuple[Part, ...]:
+def made_of() -> tuple[Component, ...]:
     """Return Sfumato, Python and the libraries that are installed."""
     found = [
-        Part("Sfumato", sfumato.__version__, ""),
-        Part("Python", platform.python_version(), "PSF-2.0"),
+        Component("Sfumato", sfumato.__version__, ""),
+        Component("Python", platform.python_version(), "PSF-2.0"),
     ]
     for name, licence in LIBRARIES.items():
         try:
-            found.append(Part(name.replace("-", " "), version(name), licence))
+            found.append(Component(name.replace("-", " "), version(name), licence))
         except PackageNotFoundError:
             continue
     return tuple(found)

@@ -7,143 +7,45 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Final
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSizeF, Qt, QUrl
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QImage,
-    QPageLayout,
-    QPageSize,
-    QPainter,
-    QPdfWriter,
-    QTextDocument,
-)
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QFont, QImage, QTextDocument
 
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.formats.files import write_whole
 from sfumato.formats.language import PLOTS, said, spoken, translated
 from sfumato.plots.figure import DOTS_PER_INCH, PlotFigure, register_fonts
-from sfumato.plots.style import PlotStyle, light_style
+from sfumato.plots.style import light_style
 from sfumato.project.errors import ProjectError
+from sfumato.report.blocks import (
+    FONT,
+    Block,
+    Bullets,
+    Drawn,
+    Paragraph,
+    Picture,
+    Report,
+    ReportGrid,
+    SignatureLines,
+)
+from sfumato.report.pages import to_pdf
 from sfumato.resources import resource_path
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """Text; `look` is empty, ``lead`` (the answer in short) or ``note`` (in small print)."""
-
-    text: str
-    look: str = ""
-
-
-@dataclass(frozen=True)
-class Bullets:
-    """Sentences below one another."""
-
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table.
-
-    Parameters
-    ----------
-    header
-        The columns' names.
-    rows
-        The cells' texts.
-    numeric
-        The positions of the columns that are set right.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A plot, drawn when the report is written.
-
-    Parameters
-    ----------
-    build
-        Makes the figure in a style.
-    text
-        What it shows, for who can't see it.
-    """
-
-    build: Callable[[PlotStyle], PlotFigure]
-    text: str
-
-
-Block = Paragraph | Bullets | Grid | Picture
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading and what stands below it."""
-
-    title: str
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True)
-class Report:
-    """A whole report.
-
-    Parameters
-    ----------
-    title, subtitle
-        On top of the first page.
-    notice
-        Who may see it.
-    sections
-        In order.
-    footer
-        On the foot of each page.
-    """
-
-    title: str
-    subtitle: str
-    notice: str
-    sections: tuple[Section, ...]
-    footer: str
-
-    @property
-    def pictures(self) -> tuple[Picture, ...]:
-        """Every plot, in order."""
-        return tuple(
-            block
-            for section in self.sections
-            for block in section.blocks
-            if isinstance(block, Picture)
-        )
-
 
 PICTURES_OF: Final = {".html": "svg", ".pdf": "image"}
 """Which kind of picture each ending of a report's file needs."""
 
-FONT = "Inter"
 WIDTH = 680.0
 """Pixels: the width of a page's text."""
 _RATIO = 2.0
 _SVG_RATIO = 72.0 / DOTS_PER_INCH
 """Matplotlib writes SVG at 72 dots an inch, whatever it is asked for."""
 _PAPER = "#FFFFFF"
-
-PAPER_DOTS = 96
-MARGIN_MILLIMETRES = 18.0
-FOOT = 28.0
-"""Pixels at the foot of a page, for its number."""
 
 PAPER_STYLE = """
 h1 { font-size: 20px; margin: 0; }
@@ -172,6 +74,8 @@ table { border-collapse: collapse; margin: 8px 0 16px; width: 100%; font-size: 1
 th, td { text-align: left; vertical-align: top; padding: 4px 12px 4px 0;
          border-bottom: 1px solid #E4E4E0; overflow-wrap: anywhere; }
 th { color: #6B7280; font-weight: 600; }
+th[scope="row"] { color: #1E2328; width: 28%; }
+.signed td { width: 70%; height: 28px; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 figure { margin: 16px 0; }
 figure svg { max-width: 100%; height: auto; }
@@ -234,30 +138,6 @@ def write_report(
 # ----- plots
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A plot as it is put on a page.
-
-    Parameters
-    ----------
-    width, height
-        In pixels at 96 dots an inch.
-    headline
-        What it says.
-    svg
-        The element, where it was drawn as ``svg``.
-    image
-        The picture with two pixels for each of `width` and `height`, where it was drawn as
-        ``image``.
-    """
-
-    width: float
-    height: float
-    headline: str
-    svg: str = ""
-    image: QImage | None = None
-
-
 def draw(picture: Picture, kind: str) -> Drawn:
     """Draw a plot in the light look: reports are printed.
 
@@ -297,7 +177,8 @@ def drawing(picture: Picture, kind: str) -> Generator[None, None, Drawn]:
 
 
 def _of_plots(text: str) -> str:
-    return translated(text, PLOTS)
+    found = translated(text, PLOTS)
+    return translated(text) if found == text else found  # a sentence of the analysis
 
 
 def _element(figure: PlotFigure) -> str:
@@ -380,79 +261,44 @@ def _block(block: Block) -> str:
             return f"<p{kind}>{escape(said(text))}</p>"
         case Bullets(items):
             return "<ul>" + "".join(f"<li>{escape(said(item))}</li>" for item in items) + "</ul>"
-        case Grid():
+        case ReportGrid():
             return _grid(block)
+        case SignatureLines(labels):
+            lines = (
+                f'<tr><th scope="row" align="left">{escape(said(label))}</th><td>&nbsp;</td></tr>'
+                for label in labels
+            )
+            return (
+                '<table class="signed" width="99%" cellspacing="0" cellpadding="8">'
+                f"{''.join(lines)}</table>"
+            )
     raise TypeError(type(block).__name__)
 
 
-def _grid(grid: Grid) -> str:
+def _grid(grid: ReportGrid) -> str:
     def row(cells: Sequence[str], tag: str) -> str:
         made = (
-            f'<{tag} class="number" align="right">{escape(cell)}</{tag}>'
+            f'<{head} class="number" align="right">{escape(cell)}</{head.split(" ")[0]}>'
             if place in grid.numeric
-            else f'<{tag} align="left">{escape(cell)}</{tag}>'
+            else f'<{head} align="left">{escape(cell)}</{head.split(" ")[0]}>'
             for place, cell in enumerate(cells)
+            for head in [_cell_tag(grid, place, tag)]
         )
         return f"<tr>{''.join(made)}</tr>"
 
     rows = "\n".join(row(cells, "td") for cells in grid.rows)
-    return (
-        '<table width="99%" cellspacing="0" cellpadding="4">'
-        f"<thead>{row(grid.header, 'th')}</thead>\n<tbody>{rows}</tbody></table>"
-    )
+    head = f"<thead>{row(grid.header, 'th')}</thead>\n" if grid.header else ""
+    return f'<table width="99%" cellspacing="0" cellpadding="4">{head}<tbody>{rows}</tbody></table>'
 
 
-# ----- PDF
+def _cell_tag(grid: ReportGrid, place: int, tag: str) -> str:
+    """Return what a cell is called, with what it is the head of."""
+    if tag == "th":
+        return 'th scope="col"'
+    return 'th scope="row"' if grid.row_heads and place == 0 else tag
 
 
-def to_pdf(report: Report, pictures: Sequence[Drawn]) -> bytes:
-    """Return a report as PDF, A4. Needs a `QGuiApplication`.
-
-    Qt tells nobody of a disk that is full, so it is given none.
-
-    Parameters
-    ----------
-    report
-        The report.
-    pictures
-        Its plots, in order.
-    """
-    content = QBuffer()
-    content.open(QIODevice.OpenModeFlag.WriteOnly)
-    writer = QPdfWriter(content)
-    writer.setTitle(report.title)
-    writer.setCreator("Sfumato")
-    writer.setResolution(PAPER_DOTS)
-    margins = QMarginsF(*(MARGIN_MILLIMETRES,) * 4)
-    writer.setPageLayout(
-        QPageLayout(
-            QPageSize(QPageSize.PageSizeId.A4),
-            QPageLayout.Orientation.Portrait,
-            margins,
-            QPageLayout.Unit.Millimeter,
-        )
-    )
-    page = QSizeF(writer.width(), writer.height() - FOOT)
-    document = _laid_out(report, pictures, page)
-    painter = QPainter()
-    if not painter.begin(writer):
-        raise RuntimeError("Qt paints no PDF")
-    try:
-        _paint(document, painter, writer, page, report.footer)
-    finally:
-        painter.end()
-    made = bytes(content.data().data())
-    if not made.rstrip().endswith(b"%%EOF"):
-        raise RuntimeError("Qt left the PDF unfinished")
-    return made
-
-
-def _laid_out(report: Report, pictures: Sequence[Drawn], page: QSizeF) -> QTextDocument:
-    document = QTextDocument()
-    document.setDocumentMargin(0.0)
-    fill(document, report, pictures, page.width())
-    document.setPageSize(page)
-    return document
+# ----- in a window
 
 
 def fill(document: QTextDocument, report: Report, pictures: Sequence[Drawn], width: float) -> None:
@@ -486,24 +332,3 @@ def fill(document: QTextDocument, report: Report, pictures: Sequence[Drawn], wid
         return f'<p><img src="{name}" width="{shown:.0f}" height="{height:.0f}"></p>'
 
     document.setHtml(body_of(report, image))
-
-
-def _paint(
-    document: QTextDocument, painter: QPainter, writer: QPdfWriter, page: QSizeF, footer: str
-) -> None:
-    count = document.pageCount()
-    font = QFont(FONT)
-    font.setPixelSize(10)
-    for number in range(count):
-        if number:
-            writer.newPage()
-        top = number * page.height()
-        painter.save()
-        painter.translate(0.0, -top)
-        document.drawContents(painter, QRectF(0.0, top, page.width(), page.height()))
-        painter.restore()
-        painter.setFont(font)
-        painter.setPen(QColor("#6B7280"))
-        foot = QRectF(0.0, page.height() + FOOT / 2, page.width(), FOOT / 2)
-        painter.drawText(foot, int(Qt.AlignmentFlag.AlignLeft), footer)
-        painter.drawText(foot, int(Qt.AlignmentFlag.AlignRight), f"{number + 1} / {count}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QDialog
 
 from sfumato.engine.table.table import Table
 from sfumato.formats.files import write_whole
+from sfumato.jobs import Job
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels import all_panels
@@ -76,15 +77,15 @@ def save_pictures(project: ProjectFile, table: Table, folder: Path) -> tuple[Pat
     return tuple(pictures)
 
 
-def settle(session: Session) -> None:
-    """Let every running job end and its result be shown."""
+def settle(session: Session, held: Collection[Job] = ()) -> None:
+    """Let every running job end and its result be shown, but of those that are held."""
     clock = QElapsedTimer()
     clock.start()
     for _ in range(3):
         QCoreApplication.processEvents()
     wake = QTimer()  # else nothing might end the wait; a wait with a limit would not wait at all
     wake.start(20)
-    while session.runner.jobs and clock.elapsed() < PATIENCE_MILLISECONDS:
+    while set(session.runner.jobs).difference(held) and clock.elapsed() < PATIENCE_MILLISECONDS:
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
     wake.stop()
     for _ in range(3):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import Coding, beyond
 from sfumato.engine.core.errors import DomainError
-from sfumato.engine.table.profile import SHARED_BY, alone_at_ends, suggest_ends
+from sfumato.engine.table.profile import SHARED_BY, EndsNotNeeded, alone_at_ends, suggest_ends
 
 AGES = pd.Series([0, 4, 17, 62, 91, 104], name="age")
 
@@ -82,6 +82,20 @@ def test_proposed_ends_are_reached_by_several_records_each():
     assert (numbers <= found.bottom).sum() >= SHARED_BY
     assert beyond(numbers, found) < 0.05 * len(numbers)
     assert found.top not in set(numbers)
+
+
+def test_ends_are_shared_by_several_units_and_not_by_the_rows_of_one():
+    """One unit alone has the largest numbers in many rows, and another the smallest."""
+    units = np.array([0] * 40 + [1] * 40 + list(range(2, 402)))
+    middle = np.random.default_rng(4).uniform(100, 900, 400)
+    numbers = pd.Series([5000.0] * 40 + [-70.0] * 40 + list(middle), name="cost")
+    with pytest.raises(EndsNotNeeded):
+        suggest_ends(numbers)
+    found = suggest_ends(numbers, units)
+    assert len(set(units[numbers >= found.top])) >= SHARED_BY
+    assert len(set(units[numbers <= found.bottom])) >= SHARED_BY
+    assert alone_at_ends(numbers) == (0, 0)
+    assert alone_at_ends(numbers, units) == (1, 1)
 
 
 def test_ends_of_whole_numbers_are_whole():

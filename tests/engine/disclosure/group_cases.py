@@ -10,8 +10,8 @@ from math import comb, floor
 import numpy as np
 from scipy import sparse
 
-from sfumato.engine.disclosure.group_privacy import Rule, private_groups
-from sfumato.engine.disclosure.group_tails import Draw
+from sfumato.engine.disclosure.group_privacy import PrivacyTest, private_groups
+from sfumato.engine.disclosure.group_tails import SampleDraw
 
 _LISTED = 9
 """Of groups up to this size, every sample is listed; of larger ones they are counted."""
@@ -24,7 +24,7 @@ def enumerated_tails(
     retention: Fraction,
     domain: int,
     epsilon: Fraction,
-    draw: Draw,
+    draw: SampleDraw,
 ) -> tuple[Fraction, Fraction]:
     """Return a group's true tails by going through every sample, draw and rounding."""
     other = (1 - retention) / domain
@@ -43,9 +43,11 @@ def enumerated_tails(
     return upper, lower
 
 
-def _samples(size: int, count: int, sample: int, draw: Draw) -> Iterator[tuple[Fraction, int]]:
+def _samples(
+    size: int, count: int, sample: int, draw: SampleDraw
+) -> Iterator[tuple[Fraction, int]]:
     """Yield how many of the value's records a sample takes, with the probability."""
-    if draw is Draw.BY_VALUE:
+    if draw is SampleDraw.BY_VALUE:
         exact = Fraction(count * sample, size)
         yield 1 - (exact - floor(exact)), floor(exact)
         if exact > floor(exact):
@@ -78,7 +80,7 @@ def _shown(own: int, others: int, own_chance: Fraction, chance: Fraction, shown:
 
 
 def enumerated_law(
-    size: int, count: int, sample: int, retention: Fraction, domain: int, draw: Draw
+    size: int, count: int, sample: int, retention: Fraction, domain: int, draw: SampleDraw
 ) -> dict[int, Fraction]:
     """Return the probability of each number of copies that show a value."""
     other = (1 - retention) / domain
@@ -100,7 +102,7 @@ def estimated_shares(counts: np.ndarray, retention: float, size_of_domain: int) 
 
 
 def is_private(
-    rule: Rule, counts: np.ndarray, retention: float, size: int, epsilon: float, delta: float
+    rule: PrivacyTest, counts: np.ndarray, retention: float, size: int, epsilon: float, delta: float
 ) -> bool:
     """Return whether one perturbed group passes a test."""
     given = np.asarray(counts)

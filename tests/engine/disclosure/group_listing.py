@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.engine.disclosure.group_tails import Draw
+from sfumato.engine.disclosure.group_tails import SampleDraw
 
 
 def listed_law(
@@ -20,7 +20,7 @@ def listed_law(
     share: float,
     value: int,
     rows: int,
-    draw: Draw,
+    draw: SampleDraw,
 ) -> npt.NDArray[np.float64]:
     """Return how likely each number of some rows of a resampled group shows a value.
 
@@ -50,10 +50,10 @@ def listed_law(
 
 
 def _draws(
-    values: Sequence[int], sample: int, draw: Draw
+    values: Sequence[int], sample: int, draw: SampleDraw
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
     size = len(values)
-    if draw is Draw.AT_RANDOM:
+    if draw is SampleDraw.AT_RANDOM:
         for drawn in combinations(range(size), sample):
             yield 1 / comb(size, sample), drawn
         return

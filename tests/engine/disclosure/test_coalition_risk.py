@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import Cancelled, LadderError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.disclosure import coalition_risk as engine
+from sfumato.engine.disclosure.best_guess import restored_alone
 from sfumato.engine.disclosure.coalition_risk import (
     added_recipient,
     coalition_risk,
-    restored_alone,
     restored_together,
     risk_of_independent,
 )

@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.disclosure import coalition_risk
-from sfumato.engine.disclosure.coalition_risk import (
-    restored_alone,
-    restored_together,
-    restored_without,
-)
+from sfumato.engine.disclosure.best_guess import restored_alone, restored_without
+from sfumato.engine.disclosure.coalition_risk import restored_together
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from tests.thorough import tried

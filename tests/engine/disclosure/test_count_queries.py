@@ -16,7 +16,7 @@ from sfumato.engine.disclosure.count_queries import (
     query_pool,
     true_answer,
 )
-from sfumato.engine.disclosure.group_tails import Draw
+from sfumato.engine.disclosure.group_tails import SampleDraw
 from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values, sampled_values
 from sfumato.engine.disclosure.resampled_law import GroupParts, ResampledLaw, Resampling
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
@@ -88,7 +88,8 @@ def test_repeated_records_widen_the_interval() -> None:
     plain = estimated_answer(table.sizes, released, met, 1, matrix)
     quarter = np.maximum(table.sizes // 4, 1)
     law = ResampledLaw(
-        GroupParts.of(groups, groups, codes, 5), Resampling(quarter, Draw.BY_VALUE, 0.5, 0.5, 5)
+        GroupParts.of(groups, groups, codes, 5),
+        Resampling(quarter, SampleDraw.BY_VALUE, 0.5, 0.5, 5),
     )
     halved = estimated_answer(table.sizes, released, met, 1, matrix, law=law)
     assert halved.estimate == plain.estimate

@@ -18,7 +18,7 @@ from sfumato.engine.disclosure.estimate_tails import (
     retention_of,
     simulated_errors,
 )
-from sfumato.engine.disclosure.group_tails import Draw
+from sfumato.engine.disclosure.group_tails import SampleDraw
 from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.matrices.matrix import DenseMatrix, PerturbationMatrix
@@ -75,7 +75,7 @@ def test_a_group_that_rests_on_fewer_trials_is_estimated_worse() -> None:
     matrix = uniform_matrix(0.5, 3)
     every = estimate_tails(table, matrix, 0.3, Silent())
     fewer = estimate_tails(
-        table, matrix, 0.3, Silent(), trials=Trials(np.array([25]), Draw.BY_VALUE)
+        table, matrix, 0.3, Silent(), trials=Trials(np.array([25]), SampleDraw.BY_VALUE)
     )
     assert min(fewer.high[0], fewer.low[0]) > 2 * min(every.high[0], every.low[0])
     # 15 of 25 have the value: the group of 25, each record standing for four.
@@ -98,11 +98,11 @@ def test_per_value_tails_are_near_those_of_simulated_releases(counts: list[int])
     matrix = RetentionMatrix(np.array([0.2, 0.4, 0.5, 0.7]))
     table = one_group(counts)
     tails = estimate_tails(table, matrix, 0.3, Silent())
-    weights = inverse_rows(matrix, np.array([0]), Silent())[0]
+    weights = inverse_rows(matrix, np.array([0]), Silent())[0][np.newaxis]
     row = table.counts[[0]]
     error = simulated_errors(
         row.indices.astype(np.int64), row.data, matrix, weights, stream=99, draws=100_000
-    )
+    )[0]
     limit = 0.3 * counts[0]
     assert not tails.exact
     assert tails.error < 0.05
@@ -121,8 +121,8 @@ def test_any_matrix_is_near_the_exact_tails_where_these_are_known() -> None:
 
 def test_simulated_errors_are_centred() -> None:
     matrix = RetentionMatrix(np.array([0.3, 0.9]))
-    weights = inverse_rows(matrix, np.array([1]), Silent())[1]
-    error = simulated_errors(np.array([0, 1]), np.array([3, 4]), matrix, weights, 7, 50_000)
+    weights = inverse_rows(matrix, np.array([1]), Silent())[1][np.newaxis]
+    error = simulated_errors(np.array([0, 1]), np.array([3, 4]), matrix, weights, 7, 50_000)[0]
     assert abs(error.mean()) < 4 * error.std() / 50_000**0.5
 
 

@@ -22,9 +22,9 @@ from sfumato.engine.ladders.brownian import on_grid
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.gaussian.promise import Uncertainty
 from sfumato.engine.mechanisms.gaussian.settings import (
+    CovarianceSource,
     GaussianSettings,
-    Measured,
-    Noise,
+    NoiseDependence,
     NumberForm,
 )
 from sfumato.engine.mechanisms.postprocessing import (
@@ -131,10 +131,10 @@ def test_the_structure_of_proportional_noise_gives_what_the_whole_matrix_gives()
 
 
 @settings(deadline=None, max_examples=tried(40))
-@given(st.floats(0.01, 50.0), st.integers(0, 50), st.sampled_from(Noise))
+@given(st.floats(0.01, 50.0), st.integers(0, 50), st.sampled_from(NoiseDependence))
 def test_what_a_promise_says_is_what_the_attack_leaves(level, seed, noise):
     covariance = random_covariance(seed)
-    chosen = GaussianSettings(covariance, Measured.STATED, 0.0, noise, (NumberForm(),) * 3)
+    chosen = GaussianSettings(covariance, CovarianceSource.STATED, 0.0, noise, (NumberForm(),) * 3)
     promised = Uncertainty(chosen).remaining(level)
     found = expected_errors([level], LADDER, covariance, chosen.noise_covariance)
     assert found.normalized == pytest.approx(promised, rel=1e-7)
@@ -201,7 +201,7 @@ def test_who_learns_every_covariance_pays_for_further_copies():
     assert (many[2:] < few[2:]).all()
 
 
-@pytest.mark.parametrize("noise", Noise)
+@pytest.mark.parametrize("noise", NoiseDependence)
 def test_learned_moments_are_those_of_the_table(noise):
     asked = pool(levels=[0.5], noise=noise.value)
     copy = make_experiment(asked, None, Silent()).copies[LADDER][0]

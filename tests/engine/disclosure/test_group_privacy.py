@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.disclosure.group_privacy import (
-    Rule,
+    PrivacyTest,
     allowed_size,
     passes,
     private_groups,
 )
-from sfumato.engine.disclosure.group_tails import Draw, Tails, release_tails
+from sfumato.engine.disclosure.group_tails import SampleDraw, Tails, release_tails
 from sfumato.engine.table.micro_groups import MicroGroups, value_counts
 from tests.engine.disclosure.group_cases import enumerated_tails, estimated_shares, is_private
 from tests.thorough import tried
@@ -35,32 +35,32 @@ def tails(counts, place, retention, size_of_domain, epsilon):
 
 
 def test_the_simplified_rule_lets_128_records_pass_whose_true_tails_are_one_per_cent() -> None:
-    allowed = allowed_size(Rule.SIMPLIFIED, 0.5, 10, 0.5, 0.3, 0.3)
+    allowed = allowed_size(PrivacyTest.SIMPLIFIED, 0.5, 10, 0.5, 0.3, 0.3)
     assert math.floor(allowed) == 128
     upper, lower = tails([64, 64], 0, 0.5, 10, 0.3)
     assert upper == pytest.approx(0.010, abs=5e-4)
     assert lower == pytest.approx(0.011, abs=5e-4)
-    assert is_private(Rule.SIMPLIFIED, [64, 64], 0.5, 10, 0.3, 0.3)
-    assert not is_private(Rule.EXACT, [64, 64], 0.5, 10, 0.3, 0.3)
+    assert is_private(PrivacyTest.SIMPLIFIED, [64, 64], 0.5, 10, 0.3, 0.3)
+    assert not is_private(PrivacyTest.EXACT, [64, 64], 0.5, 10, 0.3, 0.3)
 
 
 def test_the_full_chernoff_bound_allows_less_than_the_simplified_one() -> None:
     shares = np.linspace(0.01, 1.0, 40)
     for retention in (0.1, 0.5, 0.9):
-        simplified = allowed_size(Rule.SIMPLIFIED, retention, 14, shares, 0.3, 0.3)
-        full = allowed_size(Rule.CHERNOFF, retention, 14, shares, 0.3, 0.3)
+        simplified = allowed_size(PrivacyTest.SIMPLIFIED, retention, 14, shares, 0.3, 0.3)
+        full = allowed_size(PrivacyTest.CHERNOFF, retention, 14, shares, 0.3, 0.3)
         assert np.all(full <= simplified)
         assert np.all(np.diff(full) < 0), "the largest share decides"
 
 
-@pytest.mark.parametrize("rule", [Rule.SIMPLIFIED, Rule.CHERNOFF])
-def test_the_published_rules_are_their_equations(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", [PrivacyTest.SIMPLIFIED, PrivacyTest.CHERNOFF])
+def test_the_published_rules_are_their_equations(rule: PrivacyTest) -> None:
     retention, size, share, epsilon, delta = 0.3, 14, 0.4, 0.5, 0.22
     w = share * retention + (1 - retention) / size
     theta = epsilon * retention * share / w
     expected = {
-        Rule.SIMPLIFIED: -2 * math.log(delta) / (w * theta**2),
-        Rule.CHERNOFF: math.log(delta)
+        PrivacyTest.SIMPLIFIED: -2 * math.log(delta) / (w * theta**2),
+        PrivacyTest.CHERNOFF: math.log(delta)
         / (w * math.log(math.exp(-theta) / (1 - theta) ** (1 - theta))),
     }[rule]
     found = allowed_size(rule, retention, size, share, epsilon, delta)
@@ -82,17 +82,19 @@ def test_the_published_rules_are_their_equations(rule: Rule) -> None:
 def test_the_tails_are_those_of_enumeration(
     size: int, count: int, retention: Fraction, domain: int, epsilon: Fraction
 ) -> None:
-    upper, lower = enumerated_tails(size, count, size, retention, domain, epsilon, Draw.BY_VALUE)
+    upper, lower = enumerated_tails(
+        size, count, size, retention, domain, epsilon, SampleDraw.BY_VALUE
+    )
     found = tails([count, size - count], 0, float(retention), domain, float(epsilon))
     assert found == pytest.approx((float(upper), float(lower)), abs=1e-12)
 
 
-@pytest.mark.parametrize("draw", list(Draw))
+@pytest.mark.parametrize("draw", list(SampleDraw))
 @pytest.mark.parametrize(
     ("size", "count", "sample"), [(5, 2, 3), (7, 7, 3), (7, 3, 5), (8, 1, 4), (9, 5, 2), (6, 4, 1)]
 )
 def test_the_tails_of_a_sample_are_those_of_enumeration(
-    size: int, count: int, sample: int, draw: Draw
+    size: int, count: int, sample: int, draw: SampleDraw
 ) -> None:
     retention, domain, epsilon = Fraction(3, 10), 4, Fraction(3, 10)
     expected = enumerated_tails(size, count, sample, retention, domain, epsilon, draw)
@@ -134,9 +136,12 @@ def _convolved(size: int, count: int) -> float:
 def test_the_exact_rule_finds_the_largest_sample_that_passes(
     retention: float, domain: int, epsilon: float, delta: float, share: Fraction
 ) -> None:
-    found = int(allowed_size(Rule.EXACT, retention, domain, float(share), epsilon, delta))
+    found = int(allowed_size(PrivacyTest.EXACT, retention, domain, float(share), epsilon, delta))
     # Far beyond what the exact rule allows, the published one gives out: nothing passes there.
-    end = int(allowed_size(Rule.SIMPLIFIED, retention, domain, float(share), epsilon, delta)) + 2
+    end = (
+        int(allowed_size(PrivacyTest.SIMPLIFIED, retention, domain, float(share), epsilon, delta))
+        + 2
+    )
     passing = [
         s
         for s in range(1, end)
@@ -175,8 +180,8 @@ def test_an_estimate_that_is_always_off_on_one_side_passes() -> None:
 
 
 def test_a_single_record_is_private_at_a_low_retention_and_not_at_a_high_one() -> None:
-    assert is_private(Rule.EXACT, [1], 0.1, 50, 0.3, 0.3)
-    assert not is_private(Rule.EXACT, [1], 0.95, 50, 0.3, 0.3)
+    assert is_private(PrivacyTest.EXACT, [1], 0.1, 50, 0.3, 0.3)
+    assert not is_private(PrivacyTest.EXACT, [1], 0.95, 50, 0.3, 0.3)
 
 
 @given(
@@ -191,7 +196,7 @@ def test_the_exact_rule_asks_for_the_true_tails_of_every_value(
     single = [
         _passes(*tails(counts, place, retention, 14, 0.3), delta) for place in range(len(counts))
     ]
-    assert is_private(Rule.EXACT, counts, retention, 14, 0.3, delta) == all(single)
+    assert is_private(PrivacyTest.EXACT, counts, retention, 14, 0.3, delta) == all(single)
 
 
 def test_many_groups_are_tested_as_one_by_one() -> None:
@@ -200,7 +205,7 @@ def test_many_groups_are_tested_as_one_by_one() -> None:
     codes = rng.integers(0, 6, 1500).astype(np.uint8)
     groups = MicroGroups(np.unique(members, return_inverse=True)[1], np.bincount(members))
     counts = value_counts(groups, codes, 6)
-    for rule in Rule:
+    for rule in PrivacyTest:
         found = private_groups(rule, counts, 0.5, 6, 0.3, 0.2)
         single = [
             is_private(rule, counts.data[start:stop], 0.5, 6, 0.3, 0.2)
@@ -237,16 +242,16 @@ def test_subtracting_super_groups_gives_the_groups_own_estimate(
 @pytest.mark.parametrize(
     ("rule", "epsilon", "delta", "named"),
     [
-        (Rule.EXACT, 0.0, 0.3, "ε"),
-        (Rule.EXACT, 1.2, 0.3, "ε"),
-        (Rule.EXACT, 0.3, 0.6, "0.5"),
-        (Rule.CHERNOFF, 0.3, 1.0, "δ"),
-        (Rule.SIMPLIFIED, 0.3, 0.0, "δ"),
-        (Rule.SIMPLIFIED, float("nan"), 0.3, "ε"),
+        (PrivacyTest.EXACT, 0.0, 0.3, "ε"),
+        (PrivacyTest.EXACT, 1.2, 0.3, "ε"),
+        (PrivacyTest.EXACT, 0.3, 0.6, "0.5"),
+        (PrivacyTest.CHERNOFF, 0.3, 1.0, "δ"),
+        (PrivacyTest.SIMPLIFIED, 0.3, 0.0, "δ"),
+        (PrivacyTest.SIMPLIFIED, float("nan"), 0.3, "ε"),
     ],
 )
 def test_limits_out_of_range_are_refused(
-    rule: Rule, epsilon: float, delta: float, named: str
+    rule: PrivacyTest, epsilon: float, delta: float, named: str
 ) -> None:
     with pytest.raises(LevelError, match=named):
         allowed_size(rule, 0.5, 10, 0.5, epsilon, delta)
@@ -255,13 +260,13 @@ def test_limits_out_of_range_are_refused(
 @pytest.mark.parametrize(("retention", "share"), [(0.0, 0.5), (1.0, 0.5), (0.5, 0.0), (0.5, 1.5)])
 def test_retentions_and_shares_out_of_range_are_refused(retention: float, share: float) -> None:
     with pytest.raises(LevelError):
-        allowed_size(Rule.EXACT, retention, 10, share, 0.3, 0.3)
+        allowed_size(PrivacyTest.EXACT, retention, 10, share, 0.3, 0.3)
 
 
 def test_every_published_tail_is_below_its_bound() -> None:
     # The gap between what is published and what is true, at the size that just passes.
     for share, retention in product((0.3, 0.5, 1.0), (0.3, 0.5)):
-        size = int(allowed_size(Rule.SIMPLIFIED, retention, 10, share, 0.3, 0.3))
+        size = int(allowed_size(PrivacyTest.SIMPLIFIED, retention, 10, share, 0.3, 0.3))
         count = round(share * size)
         upper, lower = tails([count, size - count], 0, retention, 10, 0.3)
         assert max(upper, lower) < 0.05

@@ -11,12 +11,12 @@ import pytest
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_risk import (
     GroupRisk,
     Parameter,
     RiskLimits,
-    Setting,
+    RiskSetting,
     group_risk,
     in_bins,
     left_out,
@@ -24,7 +24,7 @@ from sfumato.engine.disclosure.group_risk import (
     remedies,
     risk_curves,
 )
-from sfumato.engine.disclosure.group_tails import Draw, effective_draws
+from sfumato.engine.disclosure.group_tails import SampleDraw, effective_draws
 from sfumato.engine.disclosure.grouped_values import (
     GroupedValues,
     group_view,
@@ -37,6 +37,7 @@ from sfumato.engine.disclosure.resampled_law import (
     Trials,
 )
 from sfumato.engine.generalization.hierarchies import Intervals, hierarchy_of
+from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from tests.engine.disclosure.group_cases import is_private
@@ -63,8 +64,8 @@ def smaller(risk: GroupRisk) -> np.ndarray:
     return np.minimum(risk.tails.high, risk.tails.low)
 
 
-@pytest.mark.parametrize("rule", list(Rule))
-def test_a_group_violates_where_it_is_not_private(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", list(PrivacyTest))
+def test_a_group_violates_where_it_is_not_private(rule: PrivacyTest) -> None:
     whole = grouped()
     risk = group_risk(whole, uniform_matrix(0.6, 6), RiskLimits(0.3, 0.3, rule), Silent())
     dense = whole.counts.toarray()
@@ -79,7 +80,7 @@ def test_a_group_violates_where_it_is_not_private(rule: Rule) -> None:
 
 def test_published_rules_are_about_the_size_alone() -> None:
     whole = grouped()
-    limits = RiskLimits(0.3, 0.3, Rule.SIMPLIFIED)
+    limits = RiskLimits(0.3, 0.3, PrivacyTest.SIMPLIFIED)
     risk = group_risk(whole, uniform_matrix(0.6, 6), limits, Silent())
     assert risk.allowed is not None
     assert np.array_equal(risk.violating, whole.sizes > risk.allowed)
@@ -91,8 +92,8 @@ def test_the_published_rule_passes_groups_whose_estimate_is_nearly_certain() -> 
     groups = micro_groups(pd.DataFrame({"all": np.zeros(128)}), ["all"], Silent())
     whole = grouped_values(groups, codes, 10)
     matrix = uniform_matrix(0.5, 10)
-    published = group_risk(whole, matrix, RiskLimits(0.3, 0.3, Rule.SIMPLIFIED), Silent())
-    exact = group_risk(whole, matrix, RiskLimits(0.3, 0.3, Rule.EXACT), Silent())
+    published = group_risk(whole, matrix, RiskLimits(0.3, 0.3, PrivacyTest.SIMPLIFIED), Silent())
+    exact = group_risk(whole, matrix, RiskLimits(0.3, 0.3, PrivacyTest.EXACT), Silent())
     assert published.total.groups == 0
     assert exact.total.groups == 1
     assert published.tails.high[0] == pytest.approx(0.010, abs=0.001)
@@ -102,18 +103,18 @@ def test_the_published_rule_passes_groups_whose_estimate_is_nearly_certain() -> 
 def test_sampled_groups_no_longer_violate() -> None:
     whole = grouped()
     matrix = uniform_matrix(0.6, 6)
-    limits = RiskLimits(0.3, 0.3, Rule.SIMPLIFIED)
+    limits = RiskLimits(0.3, 0.3, PrivacyTest.SIMPLIFIED)
     before = group_risk(whole, matrix, limits, Silent())
     assert before.allowed is not None
     drawn = np.minimum(whole.sizes, np.maximum(np.floor(before.allowed), 1)).astype(np.int64)
-    trials = Trials(drawn, Draw.BY_VALUE)
+    trials = Trials(drawn, SampleDraw.BY_VALUE)
     after = group_risk(whole, matrix, limits, Silent(), trials)
     assert before.total.groups > 0
     assert after.total.groups == 0
     large = before.violating
     assert (smaller(after)[large] >= smaller(before)[large] - 1e-9).all()
-    exact = group_risk(whole, matrix, replace(limits, rule=Rule.EXACT), Silent(), trials)
-    untouched = group_risk(whole, matrix, replace(limits, rule=Rule.EXACT), Silent())
+    exact = group_risk(whole, matrix, replace(limits, rule=PrivacyTest.EXACT), Silent(), trials)
+    untouched = group_risk(whole, matrix, replace(limits, rule=PrivacyTest.EXACT), Silent())
     # Publishing by the published rule does not undo what the true errors tell.
     assert 0 < exact.total.groups <= untouched.total.groups
 
@@ -131,7 +132,42 @@ def test_per_value_limits_are_tested_by_true_errors_alone() -> None:
     assert risk.allowed is None
     assert risk.total.groups > 0
     with pytest.raises(PolicyError, match="exact test"):
-        group_risk(grouped(), matrix, RiskLimits(rule=Rule.CHERNOFF), Silent())
+        group_risk(grouped(), matrix, RiskLimits(rule=PrivacyTest.CHERNOFF), Silent())
+
+
+def test_every_value_of_a_group_counts_where_values_are_treated_differently() -> None:
+    whole, limits = grouped(), RiskLimits()
+    matrix = RetentionMatrix(np.array([0.3, 0.6, 0.6, 0.6, 0.8, 0.8]))
+    risk = group_risk(whole, matrix, limits, Silent())
+    assert risk.between is not None
+    counted = groups_given_away(whole, matrix.dense(), limits)
+    assert risk.between[0] <= risk.total.groups <= risk.between[1]
+    assert risk.between[0] <= counted <= risk.between[1]
+    assert abs(risk.total.groups - counted) <= 5
+
+
+def test_approximate_tails_count_as_many_groups_as_the_exact_ones() -> None:
+    whole, uniform = grouped(), uniform_matrix(0.6, 6)
+    exact = group_risk(whole, uniform, RiskLimits(), Silent())
+    about = group_risk(whole, DenseMatrix(uniform.dense()), RiskLimits(), Silent())
+    assert exact.between is None
+    assert about.between is not None
+    assert about.between[0] <= exact.total.groups <= about.between[1]
+
+
+def groups_given_away(whole: GroupedValues, dense: np.ndarray, limits: RiskLimits) -> int:
+    """Count them in 4,000 releases of each group, by numpy's own multinomials."""
+    draws, inverse = np.random.default_rng(5), np.linalg.inv(dense)
+    found = 0
+    for row in whole.counts.toarray():
+        shown = sum(draws.multinomial(n, dense[:, v], 4_000) for v, n in enumerate(row))
+        off = shown @ inverse.T - row
+        present = row > 0
+        high = (off > limits.epsilon * row + 1e-9).mean(axis=0)[present]
+        low = (off < -limits.epsilon * row - 1e-9).mean(axis=0)[present]
+        least, most = np.minimum(high, low), np.maximum(high, low)
+        found += not ((least >= limits.delta) | (most >= 1 - limits.delta)).all()
+    return found
 
 
 def test_limits_out_of_range_are_refused() -> None:
@@ -144,7 +180,7 @@ def test_limits_out_of_range_are_refused() -> None:
 def test_remedies_are_what_grouping_afresh_finds() -> None:
     frame, _, codes = table()
     binning = Binning((0.0, 5.0, 20.0, 60.0))
-    matrix, limits = uniform_matrix(0.6, 6), RiskLimits(rule=Rule.SIMPLIFIED)
+    matrix, limits = uniform_matrix(0.6, 6), RiskLimits(rule=PrivacyTest.SIMPLIFIED)
     changes = [left_out("sex"), left_out("age"), in_bins("age", binning)]
     found = remedies(grouped(), changes, matrix, limits, Silent())
     assert [each.change.bins for each in found] == [None, None, 3]
@@ -162,7 +198,7 @@ def test_every_level_of_a_hierarchy_is_a_remedy_of_its_own() -> None:
     recipe = Intervals(width=5, growth=3)
     hierarchy = hierarchy_of(recipe, spec, frame["age"])
     whole = grouped_values(micro_groups(frame, PUBLIC, Silent()), codes, 6)
-    matrix, limits = uniform_matrix(0.6, 6), RiskLimits(rule=Rule.SIMPLIFIED)
+    matrix, limits = uniform_matrix(0.6, 6), RiskLimits(rule=PrivacyTest.SIMPLIFIED)
     changes = level_by_level("age", hierarchy)
     found = remedies(whole, changes, matrix, limits, Silent())
     assert len(found) >= 2
@@ -185,12 +221,12 @@ def test_dropping_the_last_attribute_leaves_one_group() -> None:
 
 def test_curves_have_the_papers_tendencies() -> None:
     _, groups, codes = table()
-    start = Setting(0.5, RiskLimits(), 6_000)
+    start = RiskSetting(0.5, RiskLimits(), 6_000)
     whole = grouped_values(groups, codes, 6)
-    points = risk_curves(whole, start, Silent(), rules=[Rule.SIMPLIFIED])
+    points = risk_curves(whole, start, Silent(), rules=[PrivacyTest.SIMPLIFIED])
     for parameter in Parameter:
         shares = [
-            point.found[Rule.SIMPLIFIED].record_share
+            point.found[PrivacyTest.SIMPLIFIED].record_share
             for point in points
             if point.parameter is parameter
         ]
@@ -219,7 +255,8 @@ def test_a_groups_estimate_scatters_as_its_spread_says() -> None:
     _, members, codes = table()
     drawn = np.maximum(members.sizes // 4, 1)
     law = ResampledLaw(
-        GroupParts.of(members, members, codes, 6), Resampling(drawn, Draw.BY_VALUE, 0.4, 0.4, 6)
+        GroupParts.of(members, members, codes, 6),
+        Resampling(drawn, SampleDraw.BY_VALUE, 0.4, 0.4, 6),
     )
     fewer = group_view(whole, group, matrix, law=law)
     assert fewer.spread[0] > 1.9 * view.spread[0]

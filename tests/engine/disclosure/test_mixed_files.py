@@ -12,12 +12,18 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.mixed_files import (
     ColumnCells,
     Mixing,
-    Rule,
+    MixingRule,
     mixed_likelihood,
     mixings,
     with_mixing,
 )
-from sfumato.engine.disclosure.tracing import RowGroups, TracedLeak, Way, count_rows, trace_leak
+from sfumato.engine.disclosure.tracing import (
+    RowGroups,
+    RowOrigin,
+    TracedLeak,
+    count_rows,
+    trace_leak,
+)
 
 VALUES, ROWS, PUBLIC = 6, 600, 300
 KEPT = (0.9, 0.6, 0.4, 0.2)
@@ -54,15 +60,15 @@ class Case:
             own = cells[list(members)]
             taken = own[rng.integers(0, len(own), ROWS), np.arange(ROWS)]
             match rule:
-                case Rule.LOWER:
+                case MixingRule.LOWER:
                     taken = own.min(axis=0)
-                case Rule.HIGHER:
+                case MixingRule.HIGHER:
                     taken = own.max(axis=0)
-                case Rule.AVERAGE if average:
+                case MixingRule.AVERAGE if average:
                     taken = (own / len(own)).sum(axis=0).round(rng.integers(1, 6))
-                case Rule.VOTE if average:
+                case MixingRule.VOTE if average:
                     taken = np.median(own, axis=0)
-                case Rule.VOTE:
+                case MixingRule.VOTE:
                     pairs = [own[0] == own[1], own[0] == own[2], own[1] == own[2]]
                     taken = np.select(pairs, [own[0], own[0], own[1]], taken)
             found.append(taken)
@@ -88,7 +94,7 @@ class Case:
             for column in kept:
                 own = split(own, self.truth[column].astype(float), leaked[column])
             chance = np.prod([1 / n for c, n in enumerate((VALUES, ROWS)) if c not in kept])
-            ways.append(Way(own, np.full(len(rows), chance), bool(kept)))
+            ways.append(RowOrigin(own, np.full(len(rows), chance), bool(kept)))
         whole = RowGroups.before_any_column(len(rows), len(rows))
         for shown in (self.public[rows], *leaked):
             whole = split(whole, shown, shown)
@@ -132,10 +138,10 @@ def trials(count: int) -> Counter:
     return found
 
 
-@pytest.mark.parametrize("rule", list(Rule))
+@pytest.mark.parametrize("rule", list(MixingRule))
 def test_who_mixed_a_file_and_how_is_found(rule):
     rng = np.random.default_rng(5)
-    members = (0, 1, 3) if rule is Rule.VOTE else (1, 3)
+    members = (0, 1, 3) if rule is MixingRule.VOTE else (1, 3)
     case = Case.drawn(rng)
     rows = rng.permutation(ROWS)[:200]
     traced = case.trace(rows, *case.mixed(members, rule, rng))
@@ -152,7 +158,7 @@ def test_a_file_of_one_release_or_of_none_is_not_said_to_be_mixed():
     assert named(alone) == {2}
     assert alone.rule is None
     other = Case.drawn(rng)
-    assert named(case.trace(rows, *other.mixed((0, 1), Rule.AVERAGE, rng))) == set()
+    assert named(case.trace(rows, *other.mixed((0, 1), MixingRule.AVERAGE, rng))) == set()
 
 
 @pytest.mark.slow
@@ -172,6 +178,6 @@ def test_hardly_any_mixed_file_names_an_innocent():
 
 def test_so_many_releases_that_mixtures_could_not_all_be_tried_are_left():
     assert mixings(13, numbers=True) == []
-    assert Mixing((0, 1, 2), Rule.VOTE) in mixings(3, numbers=False)
-    assert not any(each.rule is Rule.AVERAGE for each in mixings(4, numbers=False))
+    assert Mixing((0, 1, 2), MixingRule.VOTE) in mixings(3, numbers=False)
+    assert not any(each.rule is MixingRule.AVERAGE for each in mixings(4, numbers=False))
     assert {len(each.members) for each in mixings(7, numbers=True)} == {2}

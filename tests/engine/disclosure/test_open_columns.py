@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 from scipy import stats
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
@@ -12,12 +13,15 @@ from sklearn.model_selection import cross_val_predict
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.disclosure.open_columns import (
+    _MANY_TERMS,
+    _least_squares,
     estimate_numbers,
     estimate_values,
     guessed_with,
     sample_rows,
 )
-from sfumato.engine.disclosure.open_features import OpenColumn
+from sfumato.engine.disclosure.open_features import UnperturbedColumn
+from sfumato.engine.disclosure.tree_splits import TRIED
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 
@@ -46,9 +50,9 @@ def columns(shown, *names):
     found = []
     for name in names or shown:
         if name in ("kind", "home"):
-            found.append(OpenColumn(name, None, shown[name]))
+            found.append(UnperturbedColumn(name, None, shown[name]))
         else:
-            found.append(OpenColumn(name, shown[name].astype(float)))
+            found.append(UnperturbedColumn(name, shown[name].astype(float)))
     return found
 
 
@@ -155,15 +159,15 @@ def test_missing_numbers_are_left_out_and_missing_features_tell_too(shown, rng):
     x[hidden] = np.nan
     target = np.where(hidden, 10.0, 0.0) + rng.normal(0.0, 1.0, ROWS)
     target[:50] = np.nan
-    found = numbers(target, OpenColumn("x", x))
+    found = numbers(target, UnperturbedColumn("x", x))
     assert len(found.sample) == ROWS - 50
     assert found.linear == pytest.approx(WITHIN_90, rel=0.08)
 
 
 def test_too_few_records_are_not_estimated(shown):
-    assert numbers(shown["x"][:20], OpenColumn("x", shown["x"][:20])) is None
+    assert numbers(shown["x"][:20], UnperturbedColumn("x", shown["x"][:20])) is None
     assert numbers(shown["x"]) is None
-    assert values(shown["kind"][:20], 5, OpenColumn("x", shown["x"][:20])) is None
+    assert values(shown["kind"][:20], 5, UnperturbedColumn("x", shown["x"][:20])) is None
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +199,7 @@ def test_chances_are_true_on_average(shown, banded):
 @pytest.mark.slow
 def test_a_value_that_another_column_names_is_guessed_whatever_its_number(shown, rng):
     district = rng.integers(0, 150, ROWS)
-    found = values(district, 150, OpenColumn("code", None, (district * 7) % 150))
+    found = values(district, 150, UnperturbedColumn("code", None, (district * 7) % 150))
     assert found.guessed > 0.95
 
 
@@ -226,7 +230,7 @@ def test_a_release_is_weighed_by_bayes_rule_record_by_record(shown, banded, matr
 
 def test_large_domains_are_weighed_on_drawn_releases(rng):
     codes = rng.integers(0, 400, ROWS)
-    found = values(codes, 400, OpenColumn("code", None, codes // 4))
+    found = values(codes, 400, UnperturbedColumn("code", None, codes // 4))
     told = guessed_with(found, uniform_matrix(0.5, 400))
     assert found.best < told <= 1.0
 
@@ -248,3 +252,46 @@ def test_the_work_stops_when_asked(shown):
             np.arange(ROWS),
             Callback(lambda *_: None, lambda: True),
         )
+
+
+def test_of_many_columns_those_that_tell_are_named(rng):
+    rows = 2_000
+    noise = [UnperturbedColumn(f"n{i}", None, rng.integers(0, 60, rows)) for i in range(30)]
+    town, x, kind = rng.integers(0, 60, rows), rng.normal(size=rows), rng.integers(0, 3, rows)
+    told = [
+        UnperturbedColumn("town", None, town),
+        UnperturbedColumn("x", x),
+        UnperturbedColumn("kind", None, kind),
+    ]
+    shown = [*noise[:20], *told, *noise[20:]]
+    assert len(shown) * 4 > TRIED
+    of_town = rng.integers(0, 4, 60)[town]
+    codes = np.where(kind == 0, of_town, np.digitize(x, [-0.7, 0.0, 0.7]))
+    found = values(codes, 4, *shown)
+    assert {name for name, _ in found.telling} == {"town", "x", "kind"}
+    alone = values(codes, 4, *told)
+    assert found.guessed > alone.guessed - 0.1
+    assert alone.guessed > 0.75
+
+
+@pytest.mark.parametrize("nearly", [0.0, 1e-7, 1e-3])
+def test_estimates_of_many_terms_are_those_of_least_squares(nearly):
+    # Some terms follow from others, exactly or nearly; what depends on the difference is found.
+    rng = np.random.default_rng(2)
+    terms = rng.normal(size=(3_000, _MANY_TERMS + 20))
+    terms[:, 0] = 1.0
+    terms[:, 7] = terms[:, 3] + terms[:, 5] + nearly * terms[:, 6]
+    outcome = 4.0 + terms @ rng.normal(size=terms.shape[1]) + rng.normal(size=3_000)
+    expected = terms @ scipy.linalg.lstsq(terms, outcome, cond=1e-10)[0]
+    np.testing.assert_allclose(terms @ _least_squares(terms, outcome), expected, atol=1e-8)
+
+
+def test_parts_that_hold_much_take_turns_with_the_same_result(monkeypatch):
+    rng = np.random.default_rng(3)
+    column = UnperturbedColumn("open", rng.normal(size=900))
+    numbers = column.numbers + rng.normal(size=900)
+    asked = "sensitive", numbers, [column], np.arange(900), Silent()
+    beside = estimate_numbers(*asked)
+    monkeypatch.setattr("sfumato.engine.disclosure.open_columns._MOST_BESIDE", 0)
+    in_turn = estimate_numbers(*asked)
+    np.testing.assert_array_equal(in_turn.guesses, beside.guesses)

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.open_columns import estimate_numbers, estimate_values
-from sfumato.engine.disclosure.open_features import OpenColumn
+from sfumato.engine.disclosure.open_features import UnperturbedColumn
 from tests.data import shared_data
 from tests.samples.tables import companies, households, visits
 
@@ -35,9 +35,9 @@ TABLES = {
 def opened(frame, names):
     """The columns as the estimate takes them, and as scikit-learn does: one-hot."""
     columns = [
-        OpenColumn(name, frame[name].to_numpy(np.float64))
+        UnperturbedColumn(name, frame[name].to_numpy(np.float64))
         if pd.api.types.is_numeric_dtype(frame[name])
-        else OpenColumn(name, None, pd.factorize(frame[name])[0].astype(np.int64))
+        else UnperturbedColumn(name, None, pd.factorize(frame[name])[0].astype(np.int64))
         for name in names
     ]
     return columns, pd.get_dummies(frame[list(names)]).to_numpy(np.float64)

@@ -10,8 +10,8 @@ import pytest
 from sfumato.engine.disclosure.gaussian_attack import Prior
 from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.disclosure.record_risk import (
-    Shown,
     ShownNumbers,
+    TellingRelease,
     belief_about_numbers,
     belief_about_person,
     weights_of_records,
@@ -44,8 +44,8 @@ def test_beliefs_and_chances_are_those_of_every_way_counted_out(person):
     weights, codes = np.array([0.5, 0.2, 0.2, 0.1]), np.array([2, 0, 1, 0])
     matrices = [entries, entries, coarse.dense(), None]
     shown = [
-        Shown(np.array([0, 1]), codes[:2].astype(np.uint8), fine),
-        Shown(np.array([2]), codes[2:3].astype(np.uint8), coarse),
+        TellingRelease(np.array([0, 1]), codes[:2].astype(np.uint8), fine),
+        TellingRelease(np.array([2]), codes[2:3].astype(np.uint8), coarse),
     ]
     belief, chances = counted(matrices, codes, weights, person, others)
     found = belief_about_person(shown, weights, person, others)
@@ -56,7 +56,7 @@ def test_beliefs_and_chances_are_those_of_every_way_counted_out(person):
 
 def test_a_person_believed_like_everybody_is_each_record_as_likely_as_before():
     others = np.array([0.5, 0.25, 0.25])
-    shown = [Shown(np.arange(3), np.array([0, 1, 2], np.uint8), uniform_matrix(0.4, 3))]
+    shown = [TellingRelease(np.arange(3), np.array([0, 1, 2], np.uint8), uniform_matrix(0.4, 3))]
     assert weights_of_records(shown, others, others, 3) == pytest.approx(np.ones(3))
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.count_queries import estimated_answer
-from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_tails import (
-    Draw,
+    SampleDraw,
     beyond,
     count_law,
     effective_draws,
@@ -23,7 +23,7 @@ from sfumato.engine.disclosure.resampled_law import (
 )
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling
+from sfumato.engine.mechanisms.reconstruction.limits import GroupLimits, GroupSampling
 from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.micro_groups import MicroGroups, value_counts
@@ -51,7 +51,7 @@ def beyond_limits(law, count, retention, domain, epsilon):
 
 
 @pytest.mark.few(8)
-@pytest.mark.parametrize("draw", list(Draw))
+@pytest.mark.parametrize("draw", list(SampleDraw))
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.15])
 @pytest.mark.parametrize(
     ("known", "protected"),
@@ -99,11 +99,11 @@ def test_at_the_top_the_law_of_a_protected_group_is_that_of_its_sample():
     codes = rng.integers(0, 3, known.records)
     parts = GroupParts.of(known, known, codes, 3)
     samples = np.minimum(known.sizes, 17)
-    law = ResampledLaw(parts, Resampling(samples, Draw.AT_RANDOM, 0.5, 0.5, 3))
+    law = ResampledLaw(parts, Resampling(samples, SampleDraw.AT_RANDOM, 0.5, 0.5, 3))
     counts = np.bincount(known.codes[codes == 1])
     every = np.arange(12)
     found = law.tails(every, np.ones(12, dtype=np.int64), counts, 0.3, Silent())
-    direct = release_tails(known.sizes, counts, samples, 0.5, 3, 0.3, Draw.AT_RANDOM)
+    direct = release_tails(known.sizes, counts, samples, 0.5, 3, 0.3, SampleDraw.AT_RANDOM)
     assert np.allclose(found.upper, direct.upper, rtol=0, atol=1e-12)
     assert np.allclose(found.lower, direct.lower, rtol=0, atol=1e-12)
 
@@ -116,7 +116,7 @@ def test_large_joined_groups_are_added_up_within_their_reach(share):
     codes = rng.choice(4, 1_500, p=[0.1, 0.02, 0.28, 0.6])
     samples = np.minimum(protected.sizes, 20 + np.arange(protected.count) % 7)
     samples[:3] = protected.sizes[:3]
-    how = Resampling(samples, Draw.AT_RANDOM, 0.4, 0.4 * share, 4)
+    how = Resampling(samples, SampleDraw.AT_RANDOM, 0.4, 0.4 * share, 4)
     law = ResampledLaw(GroupParts.of(known, protected, codes, 4), how)
     for value in range(4):
         total = np.ones(1)
@@ -142,7 +142,7 @@ def group_law(size, own, sample, how):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("sampling", list(GroupSampling))
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_a_hundred_thousand_releases_miss_as_often_as_the_law_says(sampling, share):
     # Two protected groups of 7 and 5; the attacker tells 6 rows of the first and 2 of the
@@ -154,7 +154,7 @@ def test_a_hundred_thousand_releases_miss_as_often_as_the_law_says(sampling, sha
     codes = np.tile(one, repetitions)
     members = np.add.outer(2 * np.arange(repetitions), place).ravel()
     protected = MicroGroups(members, np.tile([7, 5], repetitions))
-    limits = Limits(epsilon, 0.17, Rule.EXACT, sampling, top, domain)
+    limits = GroupLimits(epsilon, 0.17, PrivacyTest.EXACT, sampling, top, domain)
     ids = record_ids_by_position(len(codes))
     shown = resampled_codes(
         codes, protected, np.tile([3, 2], repetitions), limits, ids, keys(), Silent()
@@ -181,16 +181,16 @@ def test_a_number_of_draws_can_not_stand_for_the_law_below_the_top():
     sizes, counts, samples = np.array([12]), np.array([9]), np.array([4])
     known = groups(np.zeros(12))
     codes = np.repeat([0, 1], [9, 3])
-    how = Resampling(samples, Draw.AT_RANDOM, 0.6, 0.3, 3)
+    how = Resampling(samples, SampleDraw.AT_RANDOM, 0.6, 0.3, 3)
     law = ResampledLaw(GroupParts.of(known, known, codes, 3), how)
     exact = sum(tails_of(law, known.codes, codes, 0, 0, 0.3))
     draws = effective_draws(sizes, counts / sizes, samples, 0.3, 0.6, 3)
-    stand_in = release_tails(sizes, counts, draws, 0.3, 3, 0.3, Draw.AT_RANDOM)
+    stand_in = release_tails(sizes, counts, draws, 0.3, 3, 0.3, SampleDraw.AT_RANDOM)
     assert abs(exact - float(stand_in.total[0])) > 0.01
 
 
 @pytest.mark.few(5)
-@pytest.mark.parametrize("draw", list(Draw))
+@pytest.mark.parametrize("draw", list(SampleDraw))
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize(("rows", "sample"), [(7, 3), (4, 3), (7, 7)])
 def test_the_variance_of_estimates_is_that_of_listing_every_outcome(rows, sample, share, draw):
@@ -213,7 +213,7 @@ def test_the_variance_of_estimates_is_that_of_listing_every_outcome(rows, sample
         mean = numbers @ listed
         exact = (numbers - mean) ** 2 @ listed / (top * share) ** 2
         # What rounding adds is counted in full, and a part's own spread a little too high.
-        sometimes = (rows / sample) ** 2 if draw is Draw.BY_VALUE else 0.0
+        sometimes = (rows / sample) ** 2 if draw is SampleDraw.BY_VALUE else 0.0
         slack = 0.0 if sample == 7 else 0.25 / top**2 + 0.25 * sometimes
         assert exact - 1e-9 <= found[value] <= 1.25 * exact + slack
 
@@ -225,7 +225,7 @@ def test_intervals_from_blind_draws_hold_the_truth_as_often_as_they_say(share):
     one = np.repeat(np.arange(4, dtype=np.uint8), [100, 30, 15, 5])
     codes = np.tile(one, repetitions)
     protected = MicroGroups(np.repeat(np.arange(repetitions), 150), np.full(repetitions, 150))
-    limits = Limits(0.3, 0.17, Rule.EXACT, Sampling.BLIND, top, domain)
+    limits = GroupLimits(0.3, 0.17, PrivacyTest.EXACT, GroupSampling.BLIND, top, domain)
     ids = record_ids_by_position(len(codes))
     shown = resampled_codes(
         codes, protected, np.full(repetitions, 24), limits, ids, keys(), Silent()
@@ -234,7 +234,7 @@ def test_intervals_from_blind_draws_hold_the_truth_as_often_as_they_say(share):
     known = groups(np.zeros(150))
     law = ResampledLaw(
         GroupParts.of(known, known, one, domain),
-        Resampling(np.array([24]), Draw.AT_RANDOM, top, top * share, domain),
+        Resampling(np.array([24]), SampleDraw.AT_RANDOM, top, top * share, domain),
     )
     released = value_counts(protected, out, domain)
     matrix, everybody = uniform_matrix(top * share, domain), np.array([True])

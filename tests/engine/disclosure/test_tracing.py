@@ -16,8 +16,8 @@ from sfumato.engine.disclosure.traceability import TableRows, count_released, tr
 from sfumato.engine.disclosure.tracing import (
     LeakCounts,
     RowGroups,
+    RowOrigin,
     TracedLeak,
-    Way,
     count_rows,
     trace_leak,
 )
@@ -65,7 +65,10 @@ def traced_beside_table(
     start = RowGroups.before_any_column(len(leaked), len(public)).split_by(leaked_public, public)
     groups = [start.split_by(leaked, release) for release in releases]
     nothing = np.ones(len(leaked))
-    ways = [Way(start, nothing / VALUES, False), Way(start.split_by(leaked, true), nothing, True)]
+    ways = [
+        RowOrigin(start, nothing / VALUES, False),
+        RowOrigin(start.split_by(leaked, true), nothing, True),
+    ]
     return trace_leak(count_rows(groups, len(public), PUBLIC * VALUES, ways), Silent())
 
 

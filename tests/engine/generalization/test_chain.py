@@ -12,15 +12,10 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import Cancelled, DiversityError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.generalization import grouping
-from sfumato.engine.generalization.chain import (
-    Demand,
-    find_chain,
-    nested_allowances,
-    nodes_keeping,
-    views_of,
-)
+from sfumato.engine.generalization.chain import find_chain, nested_allowances, nodes_keeping
 from sfumato.engine.generalization.criteria import KAnonymity
 from sfumato.engine.generalization.search import search
+from sfumato.engine.generalization.views import Demand, views_of
 from tests.engine.generalization.tables import coded_tables, quasi
 from tests.thorough import tried
 

@@ -14,7 +14,12 @@ from sfumato.engine.generalization.publication import (
     loss_of,
     rank,
 )
-from sfumato.engine.generalization.risk import Basis, risk_of_classes, risk_of_sizes, size_shares
+from sfumato.engine.generalization.risk import (
+    PopulationBasis,
+    risk_of_classes,
+    risk_of_sizes,
+    size_shares,
+)
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import quasi, values_of
 
@@ -82,7 +87,7 @@ def test_the_three_attackers_by_hand():
     assert (known.uniques, known.population_uniques) == (1, 1)
     alone = risk_of_sizes(sizes)
     assert (alone.journalist, alone.marketer) == (1, 3 / 8)
-    assert (known.basis, alone.basis) == (Basis.COUNTED, Basis.TABLE)
+    assert (known.basis, alone.basis) == (PopulationBasis.COUNTED, PopulationBasis.TABLE)
     assert alone.above(0.3) == pytest.approx(3 / 8)
     assert (alone.smallest, alone.average) == (1, 8 / 3)
 
@@ -107,7 +112,7 @@ def test_in_a_sample_the_chances_are_expected_ones():
     assert risk.journalist == pytest.approx(one)
     assert risk.marketer == pytest.approx((one + 4 * two) / 5)
     assert (risk.uniques, risk.population_uniques) == (1, 0.5)
-    assert risk.basis is Basis.SAMPLED
+    assert risk.basis is PopulationBasis.SAMPLED
 
 
 def test_generalizing_lowers_the_risk():

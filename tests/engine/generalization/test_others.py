@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.beliefs import probabilistic_table
 from sfumato.engine.generalization.criteria import (
     DistinctDiversity,
     NonCentralizedDiversity,
@@ -24,7 +25,6 @@ from sfumato.engine.generalization.others import (
     breaches,
     holder_classes,
     minimal_sets,
-    probabilistic_table,
     propose_spelling,
     standing_of,
     unknown_values,

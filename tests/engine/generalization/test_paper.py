@@ -1,6 +1,7 @@
 """The worked examples of Cheong, Wu and Wong 2012, tables 2 to 8."""
 
 import itertools
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -8,14 +9,13 @@ import pytest
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.beliefs import imaginary_tables, probabilistic_table
 from sfumato.engine.generalization.criteria import DistinctDiversity, NonCentralizedDiversity
 from sfumato.engine.generalization.others import (
     HolderClasses,
     breaches,
     holder_classes,
-    imaginary_tables,
     minimal_sets,
-    probabilistic_table,
     standing_of,
     weakest_of,
 )
@@ -90,7 +90,7 @@ def test_tables_5_and_6_the_attack_with_a_known_correlation():
 
 
 def test_the_attack_averages_over_instances_too_many_to_list():
-    large = HolderClasses("large", ("q",), (("a",),), np.array([[40] * 12]))
+    large = HolderClasses("large", ("q",), (("a",), ("b",)), np.array([[40] * 12] * 2))
     attack = imaginary_tables([large, large], (0, 0), correlation=0.25, of=0)
     assert attack.records == 120
     assert attack.instances > 10**12
@@ -102,6 +102,43 @@ def test_the_attack_averages_over_instances_too_many_to_list():
 def test_a_correlation_that_the_tables_contradict_is_refused(share, said):
     with pytest.raises(DiversityError, match=said):
         imaginary_tables(table_5(), (OLD, HIGH_ZIP), share, of=1)
+
+
+def test_the_paper_s_bound_from_above_alone_believes_in_what_is_impossible():
+    # Section 4.2.2 counts c ≤ min(a, z) alone: (5, 0, 0) and three ways that no table has, since
+    # of six people with H, five and six can't share fewer than five.
+    ours = HolderClasses("ours", ("q",), (("a",), ("b",)), np.array([[5, 1, 1], [1, 3, 3]]))
+    theirs = HolderClasses("theirs", ("r",), (("x",), ("y",)), np.array([[6, 1, 1], [0, 3, 3]]))
+    real = Counter()
+    for both in ways_of_two_tables(ours, theirs):
+        if sum(both) == 5:
+            real[both] += 1
+    assert set(real) == {(5, 0, 0)}
+    papers = [c for c in itertools.product(range(6), range(2), range(2)) if sum(c) == 5]
+    assert papers == [(3, 1, 1), (4, 0, 1), (4, 1, 0), (5, 0, 0)]
+    believed = [Fraction(sum(way[v] for way in papers), 5 * len(papers)) for v in range(3)]
+    assert believed == [Fraction(4, 5), Fraction(1, 10), Fraction(1, 10)]
+    attack = imaginary_tables([ours, theirs], (0, 0), correlation=5 / 7, of=0)
+    assert (attack.least, attack.most) == ((5, 0, 0), (5, 1, 1))
+    assert attack.listed() == [(5, 0, 0)]
+    assert attack.probabilities == (1, 0, 0)
+    # The sets alone leave three values, which is what section 5 calls 3-diverse whatever the
+    # attacker knows of the correlation.
+    assert weakest_of([ours, theirs], 3) == 2  # of a with y
+    assert not any(breach.classes == (0, 0) for breach in breaches([ours, theirs], 3, 3))
+
+
+def ways_of_two_tables(first, second):
+    """Yield how many people with each value are in the first class of both, table by table.
+
+    Every table of two classes by two is counted up from its one free cell, value by value.
+    """
+    each = []
+    for (inside, outside), (within, without) in zip(first.counts.T, second.counts.T, strict=True):
+        assert inside + outside == within + without
+        cells = range(int(inside + outside) + 1)
+        each.append([c for c in cells if c <= inside and c <= within and within - c <= outside])
+    yield from itertools.product(*each)
 
 
 def test_table_2_together_narrows_the_young_with_a_low_zip_to_one_value():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.chain import Demand, find_chain
+from sfumato.engine.generalization.chain import find_chain
 from sfumato.engine.generalization.checker import verify_publication
 from sfumato.engine.generalization.criteria import (
     Closeness,
@@ -17,6 +17,7 @@ from sfumato.engine.generalization.criteria import (
     RecursiveDiversity,
 )
 from sfumato.engine.generalization.search import search
+from sfumato.engine.generalization.views import Demand
 from tests.benchmarks.diversity_tables import census
 from tests.engine.generalization.tables import publish
 

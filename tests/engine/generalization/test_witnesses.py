@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sfumato.engine.generalization.criteria import KAnonymity, Need
 from sfumato.engine.generalization.grouping import Grouping, classes_of_counts
 from sfumato.engine.generalization.lattice import Lattice, below_any, listed, meet, minimal
-from sfumato.engine.generalization.verdict import Witnesses, judge
+from sfumato.engine.generalization.verdict import NodeWitnesses, judge
 from tests.engine.generalization.tables import PARAMETERS, coded_tables
 from tests.thorough import tried
 
@@ -17,7 +17,7 @@ from tests.thorough import tried
 def test_a_witness_knows_its_own_class_at_every_node(kind, table, record):
     criterion = PARAMETERS[kind][0]
     quasi = [each.with_one_group_on_top() for each in table.quasi_identifiers]
-    witnesses = Witnesses(quasi, table, [criterion])
+    witnesses = NodeWitnesses(quasi, table, [criterion])
     allowed = witnesses.allowed([int(q.codes[record]) for q in quasi])
     for node in np.ndindex(*allowed.shape):
         own = np.ones(table.rows, dtype=bool)

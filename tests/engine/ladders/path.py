@@ -21,7 +21,7 @@ from sfumato.engine.ladders.uniform_cells import (
     GROUP_CELLS,
     WORD,
     Blocks,
-    Draw,
+    DrawPurpose,
     cell_length,
     count_thresholds,
     rung_at,
@@ -55,7 +55,7 @@ class _Record:
         """Return the cells that hold events, down to the deepest one asked for."""
         cells = []
         for first in range(0, deepest, GROUP_CELLS):
-            word = self.words(stream(Draw.GROUP, first // GROUP_CELLS))[0]
+            word = self.words(stream(DrawPurpose.GROUP, first // GROUP_CELLS))[0]
             held = word & word >> 32
             cells += [first + bit + 1 for bit in range(GROUP_CELLS) if held >> bit & 1]
         return [cell for cell in cells if cell <= deepest]
@@ -63,7 +63,7 @@ class _Record:
     def places(self, cell: int) -> list[float]:
         """Return where a cell's events lie, from 0 (its lower end) to 1."""
         one, two = count_thresholds()[:2]
-        number, first = self.words(stream(Draw.PLACES, cell))
+        number, first = self.words(stream(DrawPurpose.PLACES, cell))
         if number < one:
             return [number / one]
         if number < two:
@@ -71,7 +71,7 @@ class _Record:
         count = 1 + sum(number >= threshold for threshold in count_thresholds())
         places = [first]
         for block in range(1, count // 2 + 1):
-            places += self.words(stream(Draw.PLACES, cell, block))
+            places += self.words(stream(DrawPurpose.PLACES, cell, block))
         return [place / WORD for place in places[:count]]
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engine.ladders.base_mechanism import CELL, alias_tables
+from sfumato.engine.ladders.alias_sampling import CELL, alias_tables
 from tests.thorough import tried
 
 

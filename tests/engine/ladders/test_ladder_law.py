@@ -15,8 +15,8 @@ from sfumato.engine.ladders.uniform_cells import (
     CELL_RATIO,
     GROUP_CELLS,
     WORD,
-    Draw,
-    Rung,
+    DrawPurpose,
+    UniformRung,
     count_thresholds,
     rung_at,
     stream,
@@ -37,7 +37,7 @@ def number_law() -> dict[int, Fraction]:
     return {n: Fraction(bounds[n] - bounds[n - 1], WORD) for n in range(1, len(bounds))}
 
 
-def retention(rung: Rung) -> Fraction:
+def retention(rung: UniformRung) -> Fraction:
     """Return the exact probability that no event counts at a rung."""
     one, two = count_thresholds()[:2]
     place = Fraction(rung.place, WORD)
@@ -62,7 +62,7 @@ def test_a_record_is_retained_with_the_stated_probability_and_never_a_higher_one
 def test_the_end_of_a_cell_is_exact(cell):
     level = 0.75**cell
     assert Fraction(level) == CELL_RATIO**cell
-    assert rung_at(level) == Rung(cell)
+    assert rung_at(level) == UniformRung(cell)
     assert retention(rung_at(level)) == Fraction(level)
 
 
@@ -127,7 +127,7 @@ def test_no_two_draws_share_a_stream():
     seen = {
         stream(draw, cell, item, attempt)
         for draw, cell, item, attempt in product(
-            Draw, (0, 1, 2, 2589, 4095), (0, 1, 15, 1023), (0, 1, 255)
+            DrawPurpose, (0, 1, 2, 2589, 4095), (0, 1, 15, 1023), (0, 1, 255)
         )
     }
     assert len(seen) == 4 * 5 * 4 * 3

@@ -8,12 +8,12 @@ import pytest
 from scipy import stats
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.matrices.estimate import Target, estimate_frequencies
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, blind_sizes
+from sfumato.engine.mechanisms.reconstruction.limits import GroupLimits, GroupSampling, blind_sizes
 from sfumato.engine.table.micro_groups import micro_groups
 from tests.engine.categories import column_of
 
@@ -70,6 +70,7 @@ def test_intervals_for_a_population_hold_every_share_often_enough(records, reten
     assert worst_coverage(records, retention, size, Target.POPULATION, truths) >= 0.95
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4, 10, 50])
 @pytest.mark.parametrize(("records", "retention"), LARGE)
@@ -115,6 +116,7 @@ MATRICES = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("records", [10, 29, 100, 1000])
 @pytest.mark.parametrize("name", MATRICES)
@@ -171,6 +173,7 @@ def perturbed(generator, counts, retention):
     return kept + generator.multinomial(replaced, np.full(domain, 1 / domain))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.2])
 @pytest.mark.parametrize("alike", [True, False])
@@ -183,7 +186,7 @@ def test_intervals_of_few_unequal_resampled_groups_hold_the_truth(name, alike, l
     """
     domain, rounds, sizes = 10, 2000, np.array(GROUPS[name])
     generator = np.random.default_rng(17)
-    limits = Limits(0.3, 0.17, Rule.EXACT, Sampling.BLIND, 0.5, domain)
+    limits = GroupLimits(0.3, 0.17, PrivacyTest.EXACT, GroupSampling.BLIND, 0.5, domain)
     distinct, place = np.unique(sizes, return_inverse=True)
     samples = blind_sizes(limits, distinct, Silent())[place]
     shares = [np.full(domain, 0.1) if alike else generator.dirichlet(np.full(domain, 0.3))

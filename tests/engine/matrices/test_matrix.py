@@ -13,7 +13,12 @@ from hypothesis.extra.numpy import arrays
 
 from sfumato.engine.core.errors import EstimationError, LadderError, LevelError, PolicyError
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, DenseMatrix
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.matrices.retention_matrix import (
+    RetentionMatrix,
+    largest_of_others,
+    uniform_epsilon,
+    uniform_matrix,
+)
 from tests.thorough import tried
 
 # Chaytor et al., Fig. 2 (b): SARS, HIV, H1N1, cancer.
@@ -121,6 +126,22 @@ def test_the_papers_downward_half_fails_in_its_own_example():
     assert matrix.posterior(prior, released=3)[0] == pytest.approx(1 / 13)
 
 
+@pytest.mark.parametrize("size", [2, 7, 1_000])
+def test_without_its_matrix_a_uniform_level_has_the_same_epsilon_to_the_last_digit(size):
+    levels = [0.0, 1e-40, 1e-12, 1 / 3, 0.6, 1 - 1e-9, np.nextafter(1.0, 0.0), 1.0]
+    for level in (*levels, *np.random.default_rng(size).random(20)):
+        assert uniform_epsilon(level, size) == uniform_matrix(level, size).epsilon
+
+
+@settings(max_examples=tried(60))
+@given(retention=RETENTIONS)
+def test_gamma_is_the_largest_of_what_is_told_of_each_value(retention):
+    matrix = RetentionMatrix(retention)
+    assert matrix.gamma == matrix.worst_odds_ratios().up.max()
+    others = [np.delete(retention, place).max() for place in range(len(retention))]
+    assert largest_of_others(retention).tolist() == others
+
+
 @pytest.mark.parametrize(("retention", "size"), [(0.5, 10), (0.3, 2), (0.001, 20_000)])
 def test_uniform_promises_are_the_known_formulas(retention, size):
     matrix = uniform_matrix(retention, size)
@@ -197,12 +218,12 @@ def test_unrelated_profiles_name_the_entries_that_forbid_a_garbling():
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e-17, 1e-15, 1e-13, 1e-9, 1e-3])
-def test_a_matrix_is_singular_where_its_rank_says_so(apart):
+def test_a_matrix_is_singular_where_its_inverse_is_of_no_use(apart):
     entries = np.random.default_rng(1).dirichlet(np.ones(6), 6).T
     entries[:, 5] = (entries[:, 0] + entries[:, 1]) / 2
     entries[0, 5] += apart
     entries[1, 5] -= apart
-    assert DenseMatrix(entries).is_singular == (np.linalg.matrix_rank(entries) < 6)
+    assert DenseMatrix(entries).is_singular == (np.linalg.cond(entries) > 1e6)
 
 
 def test_a_singular_dense_matrix_has_its_garblings_found_by_a_program():

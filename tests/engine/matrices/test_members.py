@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from sfumato.engine.disclosure.best_guess import guessed_of_member
 from sfumato.engine.matrices.retention_matrix import (
     RetentionMatrix,
-    guessed_of_member,
     likelihood_of_member,
     matrix_of_member,
     odds_of_member,

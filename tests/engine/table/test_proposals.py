@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.columns import Kind, Role
+from sfumato.engine.core.periods import Period
 from sfumato.engine.table.profile import profile_columns
 from sfumato.engine.table.proposals import alike, proposals, propose_columns
 from sfumato.engine.table.table import Table
@@ -191,7 +192,7 @@ def test_in_a_household_survey_the_household_s_number_is_dropped_and_the_weights
     assert "sampling weight" in found["sampling_weight"].reason
     assert found["household_weights"].reason == found["sampling_weight"].reason
     assert found["income"].may_be_sensitive
-    assert "amount" in found["expend"].reason
+    assert found["expend"].may_be_sensitive
 
 
 def test_amounts_of_companies_name_nobody_though_all_differ():
@@ -236,3 +237,35 @@ def test_columns_proposed_for_the_same_reason_are_found_together():
     known = proposals(table)
     assert alike(known, "sampling_weight") == ("sampling_weight", "household_weights")
     assert alike(known, "nowhere") == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "period"),
+    [
+        (
+            "birth_month",
+            [f"{1950 + row // 12}-{row % 12 + 1:02d}" for row in range(ROWS)],
+            "month",
+        ),
+        ("born", range(1800, 1800 + ROWS), "year"),
+        ("at", [f"{place // 60:02d}:{place % 60:02d}" for place in range(ROWS)], "time of day"),
+        ("day", cycled(range(1, 8)), "weekday"),
+    ],
+)
+def test_periods_are_knowable_and_no_numbering_of_records(name, values, period):
+    found = proposal(name, values, periods={name: Period(period)})
+    assert found.spec.role is Role.QUASI_IDENTIFIER
+    assert found.reason == "Others can know when something happened to a person."
+
+
+def test_a_duration_is_no_date_and_no_numbering():
+    found = proposal("stay", range(ROWS), periods={"stay": Period.MINUTES})
+    assert found.spec.kind is Kind.NUMERIC
+    assert "when something happened" not in found.reason
+    assert found.spec.role is not Role.IDENTIFYING
+
+
+def test_the_profile_of_periods_names_them_with_the_first_and_the_last():
+    table = Table(pd.DataFrame({"x": ["1968-02", "1950-11", None]}), periods={"x": Period.MONTH})
+    (profile,) = profile_columns(table)
+    assert (profile.type_name, profile.earliest, profile.latest) == ("month", "1950-11", "1968-02")

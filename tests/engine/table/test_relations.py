@@ -180,3 +180,34 @@ def test_a_part_of_a_long_table_tells_what_all_of_it_tells(monkeypatch):
     assert "almost" not in {r.name for r in whole}
     monkeypatch.setattr(relations, "_PART", 900)
     assert exact_relations(Table(frame), list(frame), Silent()) == whole
+
+
+def test_among_many_columns_exactly_those_are_found_that_hold_in_every_row():
+    rng = np.random.default_rng(8)
+    rows = 600
+    codes = {f"c{i}": rng.integers(0, rng.integers(2, 40), rows) for i in range(60)}
+    codes |= {f"of c{i}": codes[f"c{i}"] % 3 for i in range(5)}
+    codes["but one"] = codes["c7"] % 2
+    codes["but one"][-1] ^= 1
+    codes["key"] = np.arange(rows)
+    found = determined(codes, tuple(codes), Silent(), pairs=False)
+    expected = []
+    for name, of in codes.items():
+        spread = 1.0 - np.square(np.bincount(of) / rows).sum()
+        for other, by in codes.items():
+            groups = len(np.unique(by))
+            alike = len(np.unique(np.stack([by, of]), axis=1).T) == groups
+            if other != name and alike and (rows - groups) * spread >= 20.0:
+                expected.append((name, other))
+    assert [(each.name, *each.columns) for each in found] == expected
+    assert {("of c2", "c2"), ("of c4", "c4")} <= set(expected)
+
+
+def test_sums_are_found_among_many_columns():
+    rng = np.random.default_rng(9)
+    numbers = {f"n{i}": rng.lognormal(3.0, 1.0, 500) for i in range(80)}
+    numbers["total"] = numbers["n3"] + numbers["n70"] + 2.0 * numbers["n41"]
+    numbers["nearly"] = numbers["n5"] + numbers["n6"] + 1e-3 * rng.normal(size=500)
+    [total] = linear_relations(numbers, ["total"], Silent())
+    assert total.name == "total"
+    assert dict(total.terms) == pytest.approx({"n3": 1.0, "n70": 1.0, "n41": 2.0})

@@ -101,3 +101,33 @@ def test_rows_are_kept_for_columns_only_that_may_name_units(among):
     [unit] = found.found()
     assert unit.column == "household"
     assert unit.constant == {"water": 1.0}
+
+
+def test_among_many_columns_those_are_found_that_hold_within_nine_tenths_of_the_units():
+    rng = np.random.default_rng(12)
+    units = 300
+    home = np.repeat(np.arange(units), 3)
+    frame = {"home": [f"h{number}" for number in home]}
+    for place, varying in enumerate((0.0, 0.05, 0.09, 0.12, 0.5)):
+        codes = rng.integers(0, 50, units)[home]
+        codes[: 3 * round(varying * units) : 3] += 50
+        frame[f"v{place}"] = codes
+    frame |= {f"free{place}": rng.integers(0, 5, 3 * units) for place in range(200)}
+    found = repeated_unit(Table(pd.DataFrame(frame)), "home", Silent())
+    assert list(found.constant) == ["v0", "v1", "v2"]
+    assert found.constant["v1"] == pytest.approx(0.95)
+
+
+def test_columns_that_differ_within_a_tenth_of_the_units_are_told_apart_from_others():
+    # The first units compared refute most columns, the others those that differ later only.
+    rng = np.random.default_rng(8)
+    units = np.repeat(np.arange(200), 2)
+    columns = {"household": units}
+    for differing in (0, 10, 19, 21, 22, 40, 200):
+        for order, of in {"first": np.arange(200), "last": np.arange(200)[::-1]}.items():
+            values = rng.integers(0, 1_000, 200)[units] * 2
+            values[2 * of[:differing] + 1] += 1
+            columns[f"{differing} {order}"] = values
+    found = repeated_unit(Table(pd.DataFrame(columns)), "household", Silent()).constant
+    expected = {f"{n} {order}": 1.0 - n / 200 for n in (0, 10, 19) for order in ("first", "last")}
+    assert found == pytest.approx(expected)

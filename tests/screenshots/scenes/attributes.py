@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.table.table import Table
-from sfumato.ui.panels.attributes.detail import Shown
+from sfumato.ui.panels.attributes.detail import IdentifierShown
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.project.test_pooled_rows import a_document
@@ -65,8 +65,8 @@ def _pseudonym(stage: Stage) -> None:
     panel = _panel(stage)
     panel.choose("record_number")
     editor = panel.detail.pseudonyms
-    editor.choice.set_value(Shown.SOME)
-    editor.choice.chosen.emit(Shown.SOME)
+    editor.choice.set_value(IdentifierShown.SOME)
+    editor.choice.chosen.emit(IdentifierShown.SOME)
     stage.settle()
 
 

@@ -10,16 +10,21 @@ from typing import TypeVar
 import pandas as pd
 from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.count_readiness import release_counts
+from sfumato.analysis.questions import question_called
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
+from sfumato.project.count_tables.counting import countable
 from sfumato.report.material import Audience
+from sfumato.ui.panels.audit.pages import all_pages
+from sfumato.ui.panels.audit.pages.answer import page_of
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
-from sfumato.ui.panels.audit.pages.pooled_rows import PooledRowsPage
-from sfumato.ui.panels.audit.pages.record import RecordPage
+from sfumato.ui.panels.audit.pages.record import RecordPathPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.audit.panel import AuditPanel
 from tests.project.test_pooled_rows import a_document
@@ -125,15 +130,20 @@ def _numbers(stage: Stage) -> None:
     audit_page(stage, NumbersPage)
 
 
+def _worth(stage: Stage) -> None:
+    _planned(stage)
+    audit_page(stage, next(kind for kind in all_pages() if kind.order == 91))
+
+
 def _pooled_rows(stage: Stage) -> None:
     stage.session.open_table("Open", Table(households(300)), a_document())
     stage.settle()
-    audit_page(stage, PooledRowsPage)
+    audit_page(stage, next(kind for kind in all_pages() if kind.order == 3))
 
 
 def _record(stage: Stage) -> None:
     stage.open_sample()
-    audit_page(stage, RecordPage)
+    audit_page(stage, RecordPathPage)
 
 
 def _report(stage: Stage, audience: Audience | None = None) -> None:
@@ -168,6 +178,22 @@ def _traced(stage: Stage, *parts: tuple[int, int]) -> None:
         found.write_text("town,rain\nX,1\n", encoding="utf-8")
     page.trace(found)
     stage.settle()
+
+
+def _counts_pooled(stage: Stage) -> None:
+    """What tables of counts tell together, two of which have left."""
+    stage.open_sample()
+    stage.create_project(released=True)
+    session = stage.session
+    assert session.project is not None
+    assert session.table is not None
+    counted = [spec.name for spec in countable(session.document)[:2]]
+    for place, epsilon in ((0, 1.0), (1, 0.5)):
+        recipient = session.document.recipients[place]
+        given = (session.project, session.table, counted, recipient, epsilon)
+        release_counts(*given, stage.folder / "counts", "Agreed with the board", False, Silent())
+    session.ledger_changed.emit()
+    audit_page(stage, page_of(question_called("counts")))
 
 
 def _equal_levels(stage: Stage) -> None:
@@ -227,6 +253,8 @@ SCENES = (
     Scene("what-if", _what_if),
     Scene("numbers", _numbers),
     Scene("pooled-rows", _pooled_rows),
+    Scene("counts-pooled", _counts_pooled),
+    Scene("worth", _worth),
     Scene("record-filled", _record),
     Scene("leak-empty", partial(audit_page, kind=LeakPage)),
     Scene("leak-ready", _leak_ready),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from sfumato.analysis.questions import question_called
+from sfumato.ui.panels.audit.pages.answer import AnswerPage, page_of
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
-from sfumato.ui.panels.audit.pages.noisy_answers import NoisyAnswersPage
 from tests.screenshots.scenes.audit import audit_page
 from tests.screenshots.stage import Scene, Stage
 
@@ -64,9 +65,9 @@ def _queries_working(stage: Stage) -> None:
     page.clear_answer()
 
 
-def _noisy(stage: Stage) -> NoisyAnswersPage:
+def _noisy(stage: Stage) -> AnswerPage:
     stage.open_sample()
-    page = audit_page(stage, NoisyAnswersPage)
+    page = audit_page(stage, page_of(question_called("noisy-counts")))
     page.bar.knowledge.tick("admission_date", False)
     stage.settle()
     return page
@@ -74,7 +75,7 @@ def _noisy(stage: Stage) -> NoisyAnswersPage:
 
 def _noisy_none(stage: Stage) -> None:
     page = _noisy(stage)
-    page.smallest.spin.setValue(100_000)
+    page.fields["larger-than"].spin.setValue(100_000)
     stage.settle()
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import shutil
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
+import pandas as pd
 from PySide6.QtWidgets import QDialog
 
 from sfumato.jobs import BugReport
 from sfumato.project import SUFFIX
 from sfumato.ui.dialogs.base import NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.dialogs.help import HelpDialog
+from sfumato.ui.dialogs.next_edition import NextEditionDialog
+from sfumato.ui.dialogs.recovery import RecoverDialog
 from tests.screenshots.stage import Scene, Stage
 
 LONG_NAME = "Survey of admissions to the hospitals of the northern region 2024, final"
@@ -55,6 +59,19 @@ def _wrong_passphrase(stage: Stage) -> None:
     stage.settle()
 
 
+def _recovering(stage: Stage) -> None:
+    """A code of a recovery sheet, with a typing error in its third group."""
+    stage.open_sample()
+    path = stage.create_project().path
+    stage.session.set_project(None)
+    stage.window.projects.open(path)
+    _dialog(stage, OpenPassphraseDialog).forgot.click()
+    dialog = _dialog(stage, RecoverDialog)
+    dialog.code.setText("CX3ZV-3TJ0V-YC1NK-NHG5F-JD4SD-F26FV-TY8FB-G1JBS")
+    dialog.first.setText("three random words")
+    stage.settle()
+
+
 def _found(stage: Stage, *, packed: bool = False) -> None:
     """A released file is dropped on the window, or a bundle that was packed again."""
     stage.open_sample()
@@ -65,6 +82,25 @@ def _found(stage: Stage, *, packed: bool = False) -> None:
         path = stage.folder / f"{LONG_NAME}.zip"
         shutil.make_archive(str(path.with_suffix("")), "zip", bundle)
     stage.window.open_file(path)
+    stage.settle()
+
+
+def _next_edition(stage: Stage) -> None:
+    """Next month's file, in which people came, left and changed, and one category is new."""
+    stage.open_sample()
+    stage.create_project(released=True)
+    source = stage.session.document.source
+    assert source is not None
+    assert isinstance(source.place, Path)
+    frame = pd.read_csv(source.place, dtype=str).iloc[40:]
+    sensitive = stage.session.document.policy[0].attributes[0]
+    frame.loc[frame.index[:90], sensitive] = frame[sensitive].iloc[90:180].to_numpy()
+    frame.loc[frame.index[:3], sensitive] = "not known before"
+    path = stage.folder / f"{LONG_NAME}.csv"
+    frame.to_csv(path, index=False)
+    stage.session.chooser.open_file = lambda *_asked: path  # type: ignore[method-assign]
+    stage.session.edition_requested.emit()
+    _dialog(stage, NextEditionDialog)
     stage.settle()
 
 
@@ -83,8 +119,10 @@ SCENES = (
     Scene("dialog-leaving", _leaving),
     Scene("dialog-new-project", _new_passphrase),
     Scene("dialog-passphrase", _wrong_passphrase),
+    Scene("dialog-recovery", _recovering),
     Scene("dialog-found", _found),
     Scene("dialog-found-bundle", partial(_found, packed=True)),
+    Scene("dialog-next-edition", _next_edition),
     Scene("dialog-bug", _bug),
     Scene("dialog-help", _help),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,9 +13,10 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Taxonomy
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import ViewRule
-from sfumato.ui.panels.policy.edits import with_entry
+from sfumato.project.document.edits import with_entry
+from sfumato.project.document.model import Document, ViewRule
 from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.distribution import (
     DistributionEditor,
@@ -24,6 +26,7 @@ from sfumato.ui.panels.policy.mechanisms.gaussian import (
     GaussianEditor,
     GaussianSettingsEditor,
 )
+from sfumato.ui.panels.policy.mechanisms.hadamard import HadamardEditor
 from sfumato.ui.panels.policy.mechanisms.hierarchical import (
     HierarchicalEditor,
     HierarchicalSettings,
@@ -38,7 +41,11 @@ from sfumato.ui.panels.policy.mechanisms.reconstruction import (
     ReconstructionSettings,
 )
 from sfumato.ui.panels.policy.panel import PolicyPanel
+from tests.household import household_survey
 from tests.screenshots.stage import Scene, Stage
+
+SIX = ("age", "sex", "marital_status", "region", "household_size", "children")
+"""The quasi-identifiers of a survey with many more columns."""
 
 
 def _panel(stage: Stage) -> PolicyPanel:
@@ -52,6 +59,17 @@ def _unprotected(stage: Stage) -> None:
     document = stage.session.document
     stage.session.edit("Clear", replace(document, policy=(), recipients=()))
     _panel(stage)
+
+
+def _planned(stage: Stage, *, full: bool = False) -> None:
+    _unprotected(stage)
+    panel = _panel(stage)
+    panel.plan.propose()
+    stage.settle()
+    if full:
+        [message] = panel.messages.messages
+        message.actions[0].run()
+        stage.settle()
 
 
 def _nobody(stage: Stage) -> None:
@@ -106,6 +124,32 @@ def _many_views(stage: Stage) -> None:
     panel = _panel(stage)
     stage.settle()
     panel.scroll_to(panel.views)
+    stage.settle()
+
+
+def open_survey(stage: Stage, quasi: Sequence[str] = SIX) -> None:
+    """Open a survey of 34 columns, with three recipients and levels for some quasi-identifiers."""
+    table = Table(household_survey())
+    document = Document(title="survey", columns=propose_columns(table))
+    for spec in document.columns:
+        if spec.role is Role.QUASI_IDENTIFIER and spec.name not in quasi:
+            document = document.with_column(replace(spec, role=Role.INSENSITIVE))
+    domain = Domain.of_column(table.column("religion"))
+    asked = ColumnSpec("religion", Role.SENSITIVE, Kind.CATEGORICAL, domain)
+    document = document.with_column(asked)
+    stage.session.open_table("Open", table, document)
+    stage.settle()
+    panel = _panel(stage)
+    stage.settle()
+    panel.unprotected.protect.click()
+    stage.settle()
+    panel.page.recipients.add_typical.click()
+    stage.settle()
+    panel.views.propose.click()
+    stage.settle()
+    panel.views.state_k.click()
+    stage.settle()
+    panel.scroll_to(panel.views.picture)
     stage.settle()
 
 
@@ -228,6 +272,15 @@ def _chapters(stage: Stage, *, typed: bool = False) -> None:
     stage.settle()
 
 
+def protect_by_symbols(stage: Stage, *, level: bool = False) -> None:
+    """Protect the sample's first sensitive column by symbols, which are for counting."""
+    _settings(stage, HadamardEditor.mechanism)
+    if level:
+        panel = _panel(stage)
+        panel.scroll_to(panel.page.editor.meaning)
+    stage.settle()
+
+
 def _chances(stage: Stage, *, faulty: bool = False) -> None:
     editor = _settings(stage, MatrixEditor.mechanism)
     assert isinstance(editor, MatrixSettings)
@@ -314,11 +367,14 @@ SCENES = (
     Scene("empty", _panel),
     Scene("unprotected", _unprotected),
     Scene("nobody", _nobody),
+    Scene("planned", _planned),
+    Scene("planned-in-full", partial(_planned, full=True)),
     Scene("filled", _filled),
     Scene("views", _views),
     Scene("views-many", _many_views),
     Scene("views-lattice", _lattice),
     Scene("views-lattice-large", partial(_lattice, wide=True)),
+    Scene("survey", open_survey),
     Scene("level", _level),
     Scene("error", _refused),
     Scene("stale", _stale),
@@ -332,6 +388,8 @@ SCENES = (
     Scene("combinations-limits", partial(protect_combinations, limits=True)),
     Scene("chapters", _chapters),
     Scene("chapters-typed", partial(_chapters, typed=True)),
+    Scene("symbols", protect_by_symbols),
+    Scene("symbols-level", partial(protect_by_symbols, level=True)),
     Scene("chances", _chances),
     Scene("chances-error", partial(_chances, faulty=True)),
     Scene("small-groups", _small_groups),

@@ -9,6 +9,7 @@ from functools import partial
 from sfumato.ui.panels.preview.panel import JOB, PreviewPanel
 from tests.screenshots.scenes.policy import (
     protect_by_distribution,
+    protect_by_symbols,
     protect_chapters,
     protect_combinations,
 )
@@ -99,6 +100,8 @@ SCENES = (
     Scene("chapters", partial(_first, protect=protect_chapters, page=0)),
     Scene("chapters-posterior", partial(_first, protect=protect_chapters, page=2)),
     Scene("chapters-usefulness", partial(_first, protect=protect_chapters, page=3)),
+    Scene("symbols", partial(_first, protect=protect_by_symbols, page=0)),
+    Scene("symbols-usefulness", partial(_first, protect=protect_by_symbols, page=3)),
     Scene("replacements", partial(_first, protect=protect_by_distribution, page=1)),
     Scene("replacements-usefulness", partial(_first, protect=protect_by_distribution, page=3)),
     Scene("numbers", partial(_numbers, page="numbers")),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, Match
+from PySide6.QtCore import QDeadlineTimer
+
+from sfumato.project.approval import add_approver, approve
+from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, RowMatching
 from sfumato.project.ledger import EntryKind
+from sfumato.project.withdrawal import withdraw
 from sfumato.ui.panels.releases.panel import RELEASE_JOB, ReleasesPanel
 from tests.screenshots.stage import Scene, Stage
 
@@ -39,6 +43,44 @@ def _grave(stage: Stage) -> None:
     panel = _panel(stage)
     stage.settle()
     panel.work.bring_top(panel.readiness)
+    stage.settle()
+
+
+def _worthless(stage: Stage) -> None:
+    """A column that tells the least trusted recipient next to nothing, and what would help."""
+    stage.open_sample()
+    document = stage.session.document
+    last = document.recipients[-1]
+    little = {**last.statements, "ward": {"retention_probability": 0.03}}
+    recipients = (*document.recipients[:-1], replace(last, statements=little))
+    stage.session.edit("Keep less", replace(document, recipients=recipients))
+    panel = _panel(stage)
+    stage.settle()
+    panel.work.bring_top(panel.readiness)
+    stage.settle()
+
+
+def _office(stage: Stage) -> None:
+    """A second person approved one release of three, and an earlier one was withdrawn."""
+    stage.open_sample()
+    project = stage.create_project(released=True)
+    withdraw(project, project.releases[0], "It was made from the extract of last year.")
+    add_approver(project, "Grace Hopper", "nanoseconds of wire")
+    document = replace(stage.session.document, needs_approval=True)
+    stage.session.edit("Ask for approval", document)
+    stage.session.save()
+    approve(project, [document.recipients[0].name], "Grace Hopper", "nanoseconds of wire")
+    stage.session.ledger_changed.emit()
+    panel = _panel(stage)
+    stage.settle()
+    panel.work.bring_top(panel.form)
+    stage.settle()
+
+
+def _office_ledger(stage: Stage) -> None:
+    _office(stage)
+    panel = _panel(stage)
+    panel.work.bring_top(panel.ledger)
     stage.settle()
 
 
@@ -90,7 +132,7 @@ def _everything(stage: Stage) -> None:
         {},
         {entry.attributes[0]: entry.attributes[0]},
         0.2,
-        Match(BY_KEY, "patient", "patient"),
+        RowMatching(BY_KEY, "patient", "patient"),
         holder="Cancer registry",
         part=(9_120, 10_000),
     )
@@ -126,10 +168,38 @@ def _narrowed(stage: Stage) -> None:
     _panel(stage).ledger.search.setText("nobody")
 
 
+def _counts(stage: Stage) -> None:
+    """A table of counts put together by keys, its noise beside the truth."""
+    stage.open_sample()
+    stage.create_project()
+    panel = _panel(stage)
+    panel.what.button_for(True).click()
+    free = panel.counts.lists.free
+    for name, place in zip(free.names[:2], ("rows", "across"), strict=True):
+        free.choose(name)
+        free.asked.emit(name, place)
+    stage.settle()
+    deadline = QDeadlineTimer(20_000)
+    while panel.counts.preview is None and not deadline.hasExpired():
+        stage.settle()
+
+
+def _counts_cost(stage: Stage) -> None:
+    _counts(stage)
+    page = _panel(stage).counts
+    page.bring_top(page.losses)
+    stage.settle()
+
+
 SCENES = (
+    Scene("counts", _counts),
+    Scene("counts-cost", _counts_cost),
+    Scene("approval", _office),
+    Scene("withdrawn", _office_ledger),
     Scene("empty", _panel),
     Scene("ready", _ready),
     Scene("grave", _grave),
+    Scene("worthless", _worthless),
     Scene("working", _working),
     Scene("filled", _filled),
     Scene("ledger", _everything),

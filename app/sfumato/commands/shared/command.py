@@ -47,7 +47,7 @@ class ExitCode(IntEnum):
 # ----- how a command is described
 
 
-class Described(Protocol):
+class Describable(Protocol):
     """What can be described to a parser."""
 
     def add_to(self, parser: ArgumentParser) -> None:
@@ -104,7 +104,7 @@ class Command:
         Command lines that its help shows; each is one that it understands.
     """
 
-    arguments: Sequence[Described]
+    arguments: Sequence[Describable]
     run: Callable[[Namespace, Terminal], ExitCode]
     examples: tuple[str, ...] = ()
 
@@ -156,8 +156,8 @@ JSON = flag("--json", "print JSON, for other programs")
 ACCEPT = option(
     "--accept",
     "REASON",
-    "release although something grave was found (see sfumato check); the ledger and the report"
-    " keep the reason, which stands until what it was given for changes",
+    "release in spite of a danger (see sfumato check); the ledger and the report keep the reason,"
+    " which stays valid until the findings it was given for change",
     default="",
 )
 
@@ -172,13 +172,13 @@ def bundle_arguments(override: str) -> tuple[Argument, ...]:
     """Describe where a bundle goes and how it is written; `override` is what a reason allows."""
     return (
         file_argument("--out", "DIR", "the folder that the bundle is put into", required=True),
-        option("--format", "FORMAT", "csv, parquet, sav or dta (usual: csv)", default="csv"),
+        option("--format", "FORMAT", "csv, parquet, sav or dta (default: csv)", default="csv"),
         flag("--zip", "one zip file in place of a folder"),
         flag("--dcat", "describe the bundle for data catalogues too: DCAT as JSON-LD"),
         flag(
             "--keep-formulas",
             "leave texts that begin with = + - or @ as they are in CSV, though spreadsheets run"
-            " them (usual: an apostrophe before them)",
+            " them (default: an apostrophe before them)",
         ),
         override_for(override),
     )
@@ -223,7 +223,16 @@ def seal_as_check(tampering: SfumatoError | None) -> Check:
 
 PASSPHRASE_VARIABLE: Final = "SFUMATO_PASSPHRASE"
 NEW_PASSPHRASE_VARIABLE: Final = "SFUMATO_NEW_PASSPHRASE"
+RECOVERY_VARIABLE: Final = "SFUMATO_RECOVERY_CODE"
+APPROVER_VARIABLE: Final = "SFUMATO_APPROVER_PASSPHRASE"
 
+_OPTIONS: Final = {
+    PASSPHRASE_VARIABLE: "--passphrase-fd",
+    NEW_PASSPHRASE_VARIABLE: "--new-passphrase-fd",
+    RECOVERY_VARIABLE: "--recovery-fd",
+    APPROVER_VARIABLE: "--approver-passphrase-fd",
+}
+"""The option that gives what a variable does."""
 _BAR: Final = 60
 
 _Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
@@ -296,6 +305,29 @@ class Terminal:
                 raise PassphraseError("The two passphrases differ.", "Try again.")
         return given
 
+    def recovery_code(self, descriptor: int | None) -> str:
+        """Return a recovery code from a descriptor, the environment or a person, in this order.
+
+        Raises
+        ------
+        PassphraseError
+            If there is none.
+        """
+        given = self.given(descriptor, RECOVERY_VARIABLE)
+        return self._asked(worded("Recovery code: "), RECOVERY_VARIABLE) if given is None else given
+
+    def approvers_passphrase(self, name: str, descriptor: int | None) -> str:
+        """Return the passphrase of who approves, asked for as `recovery_code` asks.
+
+        Raises
+        ------
+        PassphraseError
+            If there is none.
+        """
+        given = self.given(descriptor, APPROVER_VARIABLE)
+        question = worded("Passphrase of {name}: ", name=name)
+        return self._asked(question, APPROVER_VARIABLE) if given is None else given
+
     def remark_on(self, passphrase: str) -> None:
         """Say so where a passphrase that was set is weak."""
         from sfumato.project.store.secret import Strength, strength_of
@@ -337,8 +369,9 @@ class Terminal:
         if not self._keyboard.isatty():
             raise PassphraseError(
                 "No passphrase was given.",
-                "Set {variable}, use --passphrase-fd, or run the command in a terminal.",
+                "Set {variable}, use {option}, or run the command in a terminal.",
                 variable=variable,
+                option=_OPTIONS[variable],
             )
         try:
             return getpass.getpass(question, self._remarks)

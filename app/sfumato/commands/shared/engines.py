@@ -8,10 +8,9 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,7 +24,7 @@ from sfumato.project.errors import ReleaseError
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from sfumato.engine.randomness.keys import DerivedKeys
     from sfumato.formats.table_format import TablePart
@@ -94,17 +93,31 @@ def rows_by(table: LongTable, engine: str, tell: Tell = None) -> RowsBy:
         plan: Plan, keys: DerivedKeys, context: Context, folder: Path
     ) -> Iterator[pa.RecordBatch]:
         from sfumato.formats.tables.parquet import rows_in
-        from sfumato.project.release.workers import KeySource
 
         context.report(0.0, "The engine is making the rows")
         with tempfile.TemporaryDirectory(dir=folder, prefix=".engine-") as scratch:
             place = Path(scratch)
-            variable = f"{_VARIABLE}_{keys.fingerprint}"
-            with _keys_for_children(variable, keys):
-                MAKERS[engine](Cut.of(table), plan, KeySource.in_variable(variable), place, tell)
+            with _keys_in_variable(keys) as source:
+                MAKERS[engine](Cut.of(table), plan, source, place, tell)
             yield from rows_in(place / _MADE)
 
     return made
+
+
+def facts_here(plan: Plan, keys: DerivedKeys, table: LongTable) -> dict[str, ClassFacts]:
+    """Return what classes of records tell that a recipient would see, counted in this process.
+
+    Raises
+    ------
+    PolicyError
+        If the plan shows no quasi-identifiers.
+    """
+    from sfumato.project.release.engine import view_facts
+    from sfumato.project.release.local_engine import LocalRows
+
+    rows = LocalRows(list(table.columns), table.whole.batches.read)
+    with _keys_in_variable(keys) as source:
+        return view_facts(rows, plan, source)
 
 
 @dataclass(frozen=True)
@@ -160,11 +173,14 @@ def lines_of_classes(recipient: str, engine: str, found: Mapping[str, ClassFacts
 
 
 @contextmanager
-def _keys_for_children(variable: str, keys: DerivedKeys) -> Iterator[None]:
+def _keys_in_variable(keys: DerivedKeys) -> Iterator[KeySource]:
     """Let processes that are started meanwhile find the keys, which no file holds."""
+    from sfumato.project.release.workers import KeySource
+
+    variable = f"{_VARIABLE}_{keys.fingerprint}"
     os.environ[variable] = base64.b64encode(keys.to_bytes()).decode()
     try:
-        yield
+        yield KeySource.in_variable(variable)
     finally:
         del os.environ[variable]
 
@@ -223,47 +239,48 @@ def _frame(rows: pa.Table) -> pd.DataFrame:
     return frame
 
 
-class _SparkTable:
-    """A table in parts as `sfumato.spark.release` takes one: columns, and some of them."""
-
-    def __init__(self, spark: SparkSession, table: Cut) -> None:
-        self._spark, self._table = spark, table
-        self.columns = list(table.types)
-
-    def select(self, *quoted: str) -> DataFrame:
-        """Return the rows of some columns; no others are read."""
-        import pyarrow as pa
-
-        from sfumato.spark import of_spark, types_of
-
-        names = [name[1:-1].replace("``", "`") for name in quoted]
-        schema = of_spark(pa.schema((name, self._table.types[name]) for name in names))
-        numbers = len(self._table.parts)
-        # A partition for each part, in their order.
-        places = self._spark.range(0, numbers, 1, numbers)
-        return places.mapInArrow(partial(_parts, self._table.parts, schema), types_of(schema))
-
-
-def _parts(
-    parts: Sequence[TablePart], schema: pa.Schema, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for place in batch.column(0).to_pylist():
-            for rows in parts[place].read(schema.names):
-                yield rows.cast(schema)
-
-
 def _by_spark(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Tell) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
-    from pyspark import SparkContext
+    for kind in (FutureWarning, RuntimeWarning):  # the latter where Java was killed
+        warnings.filterwarnings("ignore", category=kind, module="pyspark")
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
 
     from sfumato.project.release.workers import seen_by
-    from sfumato.spark import release, view_facts
+    from sfumato.spark import SparkParts, release, view_facts
 
-    spark = (
+    said = list[str]()
+    with quiet("py4j"):
+        try:
+            rows = SparkParts(_spark_session(scratch), table.parts, table.types)
+            if tell is not None and seen_by(plan) is not None:
+                tell(view_facts(rows, plan, source))
+            release(rows, plan, source).write.parquet((scratch / _MADE).as_uri())
+            return
+        except PySparkException as error:
+            # The last line of what a worker raised is Sfumato's own error.
+            said += [
+                line for line in str(error).splitlines() if "sfumato." in line and ": " in line
+            ]
+        except (Py4JError, ConnectionError):  # Java, with which Python talks, has ended
+            pass
+        finally:
+            _end_spark()
+    if said:
+        finding = said[-1].partition(": ")[2]
+        raise SfumatoError(
+            "{finding}", "Correct that, or release without --engine.", finding=finding
+        )
+    raise SfumatoError(
+        "Spark ended before all rows were made, so nothing is released.",
+        "Release again; where Spark ends again, give it more memory, or release without --engine.",
+    )
+
+
+def _spark_session(scratch: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    return (
         SparkSession.builder.master("local[*]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
@@ -273,25 +290,37 @@ def _by_spark(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Te
         .config("spark.driver.host", "127.0.0.1")
         .getOrCreate()
     )
-    said = None
-    try:
-        rows = _SparkTable(spark, table)
-        if tell is not None and seen_by(plan) is not None:
-            tell(view_facts(rows, plan, source))
-        release(rows, plan, source).write.parquet((scratch / _MADE).as_uri())
-        return
-    except PySparkException as error:
-        # The last line of what a worker raised is Sfumato's own error.
-        said = [line for line in str(error).splitlines() if "sfumato." in line and ": " in line]
-    finally:
-        spark.stop()
-        # Java has the environment that it was started in, and with it the keys of this plan alone.
-        if (gateway := SparkContext._gateway) is not None:
+
+
+def _end_spark() -> None:
+    """End Java, and forget it where it has ended already: else the next release would ask it."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    with suppress(Py4JError, PySparkException, ConnectionError):
+        if (session := SparkSession._instantiatedSession) is not None:
+            session.stop()
+    SparkSession._instantiatedSession = SparkContext._active_spark_context = None
+    # Java has the environment that it was started in, and with it the keys of this plan alone.
+    if (gateway := SparkContext._gateway) is not None:
+        with suppress(Py4JError, OSError):
             gateway.shutdown()
             gateway.proc.stdin.close()
-            SparkContext._gateway = SparkContext._jvm = None
-    finding = said[-1].partition(": ")[2] if said else "Spark stopped."
-    raise SfumatoError("{finding}", "Mend that, or release without --engine.", finding=finding)
+    SparkContext._gateway = SparkContext._jvm = None
+
+
+@contextmanager
+def quiet(name: str) -> Iterator[None]:
+    """Let a library log nothing meanwhile: what matters is said as an error."""
+    logger = logging.getLogger(name)
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 MAKERS: Final[dict[str, Callable[[Cut, Plan, KeySource, Path, Tell], None]]] = {

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.commands.shared.command import (
     JSON,
-    argument,
     file_argument,
     flag,
     one_of,
@@ -22,7 +21,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.small_groups import Subject
+    from sfumato.analysis.small_groups import RiskSubject
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document, Recipient
     from sfumato.project.project_file import ProjectFile
@@ -32,34 +31,22 @@ if TYPE_CHECKING:
 EPSILON: Final = 0.3
 DELTA: Final = 0.3
 
-LIMITS: Final = (
-    argument("--epsilon", type=float, default=EPSILON, help="relative error, default %(default)s"),
-    argument(
-        "--delta",
-        type=float,
-        default=DELTA,
-        help="how often it should be exceeded on either side, default %(default)s",
-    ),
+ATTRIBUTE: Final = option(
+    "--attribute", "COLUMN", "the sensitive attribute; needed where several are"
 )
-"""How far off an estimate of a group should be, and how often."""
-
-ATTRIBUTE: Final = (
-    option("--attribute", "COLUMN", "the sensitive attribute; needed where several are"),
-    repeated(
-        "--knows",
-        "COLUMN",
-        "a public column by which an attacker looks people up; may be repeated."
-        " Without it, all quasi-identifiers",
-    ),
-    MEMORY,
-    JSON,
+KNOWS: Final = repeated(
+    "--knows",
+    "COLUMN",
+    "a public column by which an attacker looks people up; may be repeated."
+    " Without it, all quasi-identifiers",
 )
+SUBJECT: Final = (ATTRIBUTE, KNOWS, MEMORY, JSON)
 """The attribute, and what the attacker knows."""
 
 
 def read_question(
     arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
-) -> Subject:
+) -> RiskSubject:
     """Return the attribute that the arguments name, with all rows of the project's table.
 
     Raises
@@ -68,32 +55,13 @@ def read_question(
         If no attribute is named where there are several, or it has no list of values.
     """
     from sfumato.analysis.all_rows import rows_of
-    from sfumato.analysis.small_groups import Subject
-    from sfumato.project.release.groups import usual_knowledge
+    from sfumato.analysis.small_groups import subject_of
 
-    document = project.document
-    rows = rows_of(document, table, project.keys, (project.path.parent,))
+    rows = rows_of(project.document, table, project.keys, (project.path.parent,))
     attributes = rows.attributes(context)
-    fitting = {
-        entry.attributes[0]: entry
-        for entry in document.policy
-        if len(entry.attributes) == 1 and attributes[entry.attributes[0]].domain is not None
-    }
-    name = arguments.attribute
-    if name is None and len(fitting) == 1:
-        name = next(iter(fitting))
-    if name not in fitting:
-        raise PolicyError(
-            "Which sensitive attribute is meant is not clear."
-            if name is None
-            else "{column} is not a sensitive attribute with a list of values.",
-            "Name one with --attribute: {known}.",
-            column=name,
-            known=", ".join(fitting) or "there is none",
-        )
-    knows = tuple(arguments.knows) or usual_knowledge(document)
+    found = subject_of(rows, attributes, arguments.attribute or "", arguments.knows or None)
     context.report(1.0, "The table is encoded")
-    return Subject(rows, fitting[name], knows)
+    return found
 
 
 def recipient_called(document: Document, name: str) -> Recipient:
@@ -113,6 +81,19 @@ def recipient_called(document: Document, name: str) -> Recipient:
         recipient=name,
         known=", ".join(each.name for each in document.recipients) or "none",
     )
+
+
+def names_of_recipients(project: ProjectFile, names: Sequence[str]) -> frozenset[str]:
+    """Return the names of the recipients that are meant: all where none is named.
+
+    Raises
+    ------
+    PolicyError
+        If there is no recipient of a name.
+    """
+    document = project.document
+    chosen = [recipient_called(document, name) for name in names] or document.recipients
+    return frozenset(each.name for each in chosen)
 
 
 POPULATION: Final = one_of(

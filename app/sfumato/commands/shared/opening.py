@@ -2,54 +2,64 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.shared.command import Group, Terminal, argument, option, repeated
+from sfumato.commands.shared.command import Argument, Group, Terminal, argument, option
 from sfumato.engine.core.progress import Context, Part
-from sfumato.formats.errors import WrongEncoding
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.errors import BadOptions, WrongEncoding
 from sfumato.formats.files import opening
 from sfumato.formats.language import said, worded
+from sfumato.formats.options import (
+    OptionDescription,
+    ReadOptions,
+    settings_of_reading,
+    typed_options,
+)
 from sfumato.project.errors import ReleaseError
 
 if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
-    from sfumato.formats.options import ReadOptions
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_survey import LongSurvey
     from sfumato.project.release.long_table import LongTable
 
-_NAMED: Final = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point": "."}
+_NAMED: Final = {
+    **{"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point": ".", "blank": " "},
+    **{"apostrophe": "'", "none": ""},
+}
 """Words for marks that a command line hardly lets one write."""
 
+
+def _argument(name: str, setting: OptionDescription) -> Argument:
+    """Return the argument for an option of `ReadOptions`; absent, it is None."""
+    usual, told = getattr(ReadOptions(), name), {"dest": name, "help": setting.text}
+    if isinstance(usual, bool):
+        return argument(setting.option, action=BooleanOptionalAction, **told)
+    if isinstance(usual, StrEnum):
+        return argument(setting.option, choices=[str(one) for one in type(usual)], **told)
+    told["metavar"] = setting.metavar
+    if setting.many and not setting.file:
+        told["help"] = Sentence("{text}; may be repeated", text=Sentence(setting.text))
+        return argument(setting.option, action="append", **told)
+    kind = Path if setting.file else int if isinstance(usual, int) else str
+    return argument(setting.option, type=kind, **told)
+
+
 READING: Final = Group(
-    (
-        option("--encoding", "NAME", "the text's encoding, e.g. cp1252"),
-        option("--delimiter", "MARK", "between fields: a character, tab, comma or semicolon"),
-        argument(
-            "--decimal",
-            choices=("point", "comma", ".", ","),
-            help="the mark in decimal numbers",
-        ),
-        repeated(
-            "--missing",
-            "TEXT",
-            "a text that means a missing value, beside the empty one; may be repeated",
-        ),
-        option("--skip-lines", "N", "how many lines above the table are left out", type=int),
-        option("--sheet", "NAME", "the sheet of a workbook"),
-        argument(
-            "--any-size",
-            action="store_true",
-            default=None,
-            help="read a file that unpacks to far more than its size lets one expect",
-        ),
+    tuple(
+        _argument(name, setting)
+        for name, setting in settings_of_reading().items()
+        if setting.option
     ),
-    title="how the file is read (usual: found out)",
+    title="how the file is read (default: detected)",
 )
 """The flags; without them, a file is read as it seems to be meant."""
 
@@ -78,8 +88,8 @@ def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = Fal
 MEMORY: Final = option(
     "--memory",
     "MB",
-    "read a table of Parquet or CSV in parts that would take more memory than so many"
-    " megabytes (usual: 1000)",
+    "read a table of Parquet or CSV in parts that would take more memory than so many megabytes"
+    " (default: 1000)",
     type=float,
     default=1000.0,
 )
@@ -100,14 +110,24 @@ def opened_by_parts(
         If the arguments name an engine, and the table can't be worked on in parts.
     """
     from sfumato.commands.shared.engines import check_engine
-    from sfumato.project.source import is_long, open_long_source
+    from sfumato.project.source import open_long_source, open_table
+
+    def tell(in_parts: bool) -> None:
+        terminal.note(
+            worded("The table is read in parts, since it is long.")
+            if in_parts
+            else worded("The table is read as a whole, since its file can't be read in parts.")
+        )
 
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
-        reading, found = Part(context, 0.0, share), None
-        document = project.document
-        if getattr(arguments, "engine", None) is not None:
-            check_engine(document, arguments.engine)
-            found = open_long_source(document, reading, project.path.parent)
+        reading, rest = Part(context, 0.0, share), Part(context, share, 1.0)
+        table: Table | LongTable
+        if getattr(arguments, "engine", None) is None:
+            table = open_table(project, arguments.memory * 1e6, reading, tell)
+        else:
+            check_engine(project.document, arguments.engine)
+            beside, remembered = project.path.parent, project.remembered
+            found = open_long_source(project.document, reading, beside, remembered)
             if found is None:
                 raise ReleaseError(
                     "An engine reads Parquet files' columns as they are stored, and the project"
@@ -115,20 +135,11 @@ def opened_by_parts(
                     "Write them as these types and make a project of the new file, or release"
                     " without --engine.",
                 )
-        elif is_long(document, arguments.memory * 1e6):
-            found = open_long_source(document, reading, project.path.parent)
-            terminal.note(
-                worded("The table is read in parts, since it is long.")
-                if found
-                else worded("The table is read as a whole, since its file can't be read in parts.")
-            )
-        rest = Part(context, share, 1.0)
-        if found is None:
-            yield project, source_of(project, reading), rest
-            return
-        if not read_only:
-            project.save_document(found[1])
-        yield project, found[0], rest
+            table = found[0]
+            if not read_only:
+                project.save_document(found[1])
+        tell_versions(project, table, terminal, reading)
+        yield project, table, rest
 
 
 def read_text(path: Path) -> str:
@@ -158,10 +169,28 @@ def source_of(project: ProjectFile, context: Context) -> Table:
     """
     from sfumato.project.source import open_source
 
-    table, document = open_source(project.document, context, beside=project.path.parent)
+    beside, remembered = project.path.parent, project.remembered
+    table, document = open_source(project.document, context, beside, remembered)
     if not project.read_only:
         project.save_document(document)
     return table
+
+
+def tell_versions(
+    project: ProjectFile, table: Table | LongTable, terminal: Terminal, context: Context
+) -> None:
+    """Tell once what the present version of reading would read otherwise of an older project's."""
+    from sfumato.commands.shared.remarks import lines_of, read_again
+    from sfumato.project.source import find_source
+    from sfumato.project.source_changes import told_once
+
+    path = find_source(project.document, project.path.parent)
+    source = project.document.source
+    for note in told_once(project, table, path, context) if source is not None else ():
+        assert source is not None
+        again = partial(read_again, project.path, replace(source, path=str(path)))
+        for line in lines_of((note,), source.options, again):
+            terminal.note(line)
 
 
 def known_source(project: ProjectFile, memory: float, context: Context) -> Table | LongSurvey:
@@ -175,8 +204,10 @@ def known_source(project: ProjectFile, memory: float, context: Context) -> Table
     document = project.document
     if document.source is not None and is_long(document, memory):
         part = Part(context, 0.0, 0.2)
-        if found := open_long_source(document, part, project.path.parent):
-            project.save_document(found[1])
+        beside, remembered = project.path.parent, project.remembered
+        if found := open_long_source(document, part, beside, remembered):
+            if not project.read_only:
+                project.save_document(found[1])
             return survey_of(found[0], Part(context, 0.2, 1.0))
     return source_of(project, context)
 
@@ -193,18 +224,49 @@ def reading_of(arguments: Namespace, path: Path) -> ReadOptions:
     """
     from sfumato.formats.reading import detect_options
 
-    given: dict[str, Any] = {
-        "encoding": arguments.encoding,
-        "delimiter": _mark(arguments.delimiter),
-        "decimal": _mark(arguments.decimal),
-        "missing": ("", *dict.fromkeys(arguments.missing)) if arguments.missing else None,
-        "skip_lines": arguments.skip_lines,
-        "sheet": arguments.sheet,
-        "any_size": arguments.any_size,
-    }
-    stated = {name: value for name, value in given.items() if value is not None}
-    return replace(detect_options(path), **stated)
+    # A release has as many rows as its table, whatever they still hold.
+    return detect_options(path, {"keep_blank_rows": True, **stated_reading(arguments)})
 
 
-def _mark(given: str | None) -> str | None:
-    return None if given is None else _NAMED.get(given, given)
+def stated_reading(arguments: Namespace) -> dict[str, Any]:
+    """Return what the flags of `READING` say, in the names and values of `ReadOptions`.
+
+    Raises
+    ------
+    BadOptions
+        If a flag has a value it can't have.
+    """
+    from sfumato.formats.layouts import read_layout
+
+    plain: dict[str, Any] = {}
+    for name, setting in settings_of_reading().items():
+        value = getattr(arguments, name, None) if setting.option else None
+        if value is None:
+            continue
+        if name == "missing":
+            value = ["", *dict.fromkeys(value)]
+        elif name == "column_missing":
+            texts: dict[str, list[str]] = {}
+            for column, text in (_of_one_column(one, setting) for one in value):
+                texts.setdefault(column, []).append(text)
+            value = texts
+        elif setting.file:
+            value = list(read_layout(value))
+        elif setting.many:
+            value = dict(_of_one_column(one, setting) for one in value)
+        elif setting.metavar == "MARK":
+            value = _NAMED.get(value, value)
+        plain[name] = value
+    return typed_options(plain)
+
+
+def _of_one_column(stated: str, setting: OptionDescription) -> tuple[str, str]:
+    column, mark, value = stated.rpartition("=")
+    if not mark or not column:
+        raise BadOptions(
+            "{option} is not written as {form}.",
+            "Write the column's name, an equals sign, and the choice for it.",
+            option=setting.option,
+            form=setting.metavar,
+        )
+    return column, value

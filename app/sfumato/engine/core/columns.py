@@ -288,7 +288,7 @@ class Domain:
                 raise DomainError(
                     "Column {column} is missing in {count} {count:row|rows}, first in row {row},"
                     " and its domain has no missing value.",
-                    "Let missing be a value of its own, or mend these rows in the source table.",
+                    "Let missing be a value of its own, or correct these rows in the source table.",
                     column=name,
                     count=int(missing.sum()),
                     row=int(missing.argmax()) + 1,
@@ -331,7 +331,7 @@ def _refuse_outside(outside: Flags, name: str) -> None:
         raise DomainError(
             "Column {column} has values outside its domain in {count} {count:row|rows}, first in"
             " row {row}.",
-            "Add the values to the domain, or mend these rows in the source table.",
+            "Add the values to the domain, or correct these rows in the source table.",
             column=name,
             count=int(outside.sum()),
             row=int(outside.argmax()) + 1,

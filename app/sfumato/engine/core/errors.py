@@ -83,3 +83,7 @@ class EstimationError(SfumatoError):
 
 class DiversityError(SfumatoError):
     """A generalized table can't be searched for, published or checked as asked."""
+
+
+class LatticeSizeError(DiversityError):
+    """Levels have more combinations than can be searched."""

@@ -7,8 +7,8 @@ the template up and fill it in anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+import math
+from collections.abc import Callable, Container, Mapping, Sequence
 from numbers import Integral
 from string import Formatter
 from typing import Final, Self
@@ -32,7 +32,7 @@ def _inflected(number: object, forms: str) -> str:
     return one if number == 1 or str(number) == "1" else many
 
 
-class _Numbers(Formatter):
+class _NumberFormatter(Formatter):
     """Fills a text in.
 
     Whole numbers have their thousands apart, and a blank stands before each sign of percent:
@@ -64,7 +64,7 @@ def filled(template: str, details: Mapping[str, object], write: Callable[[str], 
         Writes a number that is formatted as in English, the day of a date in ISO 8601, or a
         missing value, for somebody who reads another language.
     """
-    return _Numbers(write).vformat(template, (), details)
+    return _NumberFormatter(write).vformat(template, (), details)
 
 
 class Sentence(str):
@@ -95,9 +95,80 @@ class Sentence(str):
         return (self.template,), self.details
 
 
+_PEOPLE: Final = frozenset({"recipient", "recipients", "who", "whom", "holder", "person"})
+"""Details that name somebody, who may be called as a column is."""
+
+
+def in_quotes(name: str) -> Sentence:
+    """Return a name between the quotation marks of its reader's language."""
+    return Sentence("“{text}”", text=name)
+
+
+def set_apart(text: str, columns: Container[str], mark: Callable[[str], str] = in_quotes) -> str:
+    """Return a sentence whose columns' names are set apart from its other words.
+
+    Parameters
+    ----------
+    text
+        A `Sentence`; a text without details is returned as it is.
+    columns
+        The names of the table's columns. Details that are one of them, or several in a list,
+        are marked, in sentences within the sentence, too.
+    mark
+        Returns a name as it is set apart: between quotation marks, or in another font.
+    """
+    if not isinstance(text, Sentence):
+        return text
+    details = {
+        key: one if key in _PEOPLE else _apart(one, columns, mark)
+        for key, one in text.details.items()
+    }
+    return Sentence(text.template, **details)
+
+
+def _apart(one: object, columns: Container[str], mark: Callable[[str], str]) -> object:
+    if isinstance(one, Sentence):
+        return set_apart(one, columns, mark)
+    if not isinstance(one, str) or not one:
+        return one
+    if one in columns:
+        return mark(one)
+    for between in (", ", " + "):
+        parts = one.split(between)
+        if len(parts) > 1 and all(part in columns for part in parts):
+            return joined(*map(mark, parts), between=between)
+    return one
+
+
 def formatted(number: float, spec: str) -> Sentence:
     """Return a number as a format says, so that it is written as its reader's language does."""
     return Sentence(f"{{number:{spec}}}", number=number)
+
+
+def share_in_words(share: float) -> Sentence:
+    """Return a share by three digits of the lesser, it or the rest: 65 %, 99.985 %, 0.0125 %."""
+    less = 100.0 * min(share, 1.0 - share)
+    most = max(0, 2 - math.floor(math.log10(less))) if less > 0.0 else 0
+    decimals = f"{100.0 * share:.{most}f}".partition(".")[2].rstrip("0")
+    return formatted(share, f".{len(decimals)}%")
+
+
+def about_number(number: int) -> Sentence:
+    """Return a number that nobody could count to as a power of ten: ``6·10¹⁶``."""
+    digits = str(number)
+    if len(digits) <= 9:
+        return formatted(number, ",")
+    raised = str(len(digits) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return as_sentence(f"{digits[0]}·10{raised}")
+
+
+def small_number(number: float) -> Sentence:
+    """Return a number near 0 as a person can read it: ``0`` or ``2·10⁻¹⁶``."""
+    if number == 0.0:
+        return formatted(0, "d")
+    mantissa, exponent = format(number, ".0e").split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return as_sentence(f"{mantissa}·10{raised}")
 
 
 def as_sentence(text: str) -> Sentence:
@@ -107,10 +178,10 @@ def as_sentence(text: str) -> Sentence:
     return Sentence(text.replace("{", "{{").replace("}", "}}"))
 
 
-def joined(*texts: str) -> Sentence:
+def joined(*texts: str, between: str = " ") -> Sentence:
     """Return texts one after the other, a blank between them; empty ones are left out."""
     parts = {f"part_{place}": text for place, text in enumerate(filter(None, texts))}
-    return Sentence(" ".join(f"{{{name}}}" for name in parts), **parts)
+    return Sentence(between.join(f"{{{name}}}" for name in parts), **parts)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -118,5 +189,9 @@ def listed(names: Sequence[str]) -> str:
     *others, last = names
     if not others:
         return last
-    before = reduce(lambda first, rest: Sentence("{first}, {rest}", first=first, rest=rest), others)
-    return Sentence("{names} and {last}", names=before, last=last)
+    while len(others) > 1:  # in pairs, since sentences in thousands of sentences are told by none
+        pairs = zip(others[::2], others[1::2], strict=False)
+        odd = others[len(others) // 2 * 2 :]
+        others = [Sentence("{first}, {rest}", first=one, rest=next_) for one, next_ in pairs]
+        others += odd
+    return Sentence("{names} and {last}", names=others[0], last=last)

@@ -15,11 +15,11 @@ beyond, outcomes are drawn for each true value, and the error is told.
 
 `added_recipient` says what one more recipient would change, before anything is released.
 
-`Restoration` counts the records that a coalition restores. Everyone in it makes the best guess:
-the value that is likeliest given all releases (Bayes). On a ladder the releases form a Markov
-chain, so a coalition knows what its most trusted member knows (Xiao, Tao and Chen, VLDB 2009,
-Lemma 1). With independent noise the likelihoods multiply (same paper, Appendix 2). The paper's own
-measure, the average posterior of the true value, is reported beside the share of right guesses.
+Everyone in a coalition makes the best guess (`sfumato.engine.disclosure.best_guess`). On a ladder
+the releases form a Markov chain, so a coalition knows what its most trusted member knows (Xiao, Tao
+and Chen, VLDB 2009, Lemma 1). With independent noise the likelihoods multiply (same paper, Appendix
+2). The paper's own measure, the average posterior of the true value, is reported beside the share
+of right guesses.
 
 `risk_growth` says how the risk grows with every recipient that is added (the same paper, Fig. 7):
 the average reconstruction probability of all records, after the first release, the first two, and
@@ -36,11 +36,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import Floats, Integers
+from sfumato.engine.core.values import Integers
+from sfumato.engine.disclosure.best_guess import Restoration, restored_alone, weight_of_best
 from sfumato.engine.disclosure.record_risk import (
     NORMAL_95,
     RecordRisk,
-    Tally,
+    RiskTally,
     beliefs_about,
     is_sparse,
 )
@@ -124,9 +125,9 @@ def risk_of_independent(
     matrices, frequencies, context
         As for `coalition_risk`; the order of the releases is of no account.
     """
-    tally = Tally(frequencies)
-    if can_enumerate(len(frequencies), len(matrices)):
-        for outcomes in outcomes_of(len(frequencies), len(matrices), context):
+    tally = RiskTally(frequencies)
+    if can_enumerate(len(frequencies), len(matrices), outcomes=(shown := outcomes_in(matrices))):
+        for outcomes in outcomes_of(shown, len(matrices), context):
             joint = frequencies
             for matrix, seen in zip(matrices, outcomes.T, strict=True):
                 joint = joint * rows_of(matrix, seen)
@@ -168,9 +169,9 @@ def risk_on_ladder(
         If a release can't be made from the one before.
     """
     channels = [upper.garbling_to(lower) for upper, lower in itertools.pairwise(matrices)]
-    tally, largest = Tally(frequencies), 0.0
-    if can_enumerate(len(frequencies), len(matrices)):
-        for outcomes in outcomes_of(len(frequencies), len(matrices), context):
+    tally, largest = RiskTally(frequencies), 0.0
+    if can_enumerate(len(frequencies), len(matrices), outcomes=(shown := outcomes_in(matrices))):
+        for outcomes in outcomes_of(shown, len(matrices), context):
             chance = np.ones(len(outcomes))
             for place, channel in enumerate(channels):
                 chance = chance * entries_of(channel, outcomes[:, place + 1], outcomes[:, place])
@@ -189,7 +190,7 @@ def risk_on_ladder(
             columns.append(draw_released(channel, columns[-1], draws))
         belief, first = chain_beliefs(matrices, channels, frequencies, np.stack(columns, axis=1))
         own = belief[np.arange(len(true)), true]
-        tally.add_draws(true, each, own, belief.max(axis=1))
+        tally.add_draws(true, each, own, weight_of_best(belief))
         largest = max(largest, _difference(belief, first))
     # Where no draw tells the two apart, what is known of the first alone says more than draws.
     return (alone if largest <= SAME else tally.result()), largest
@@ -242,7 +243,14 @@ def _difference(belief: Square, other: Square) -> float:
     return float(np.max(np.abs(belief - other), initial=0.0))
 
 
-def can_enumerate(size: int, members: int, most: int | None = None) -> bool:
+def outcomes_in(matrices: Sequence[PerturbationMatrix]) -> int:
+    """Return how many values each of some releases of one attribute can show."""
+    return max(matrix.outcomes for matrix in matrices)
+
+
+def can_enumerate(
+    size: int, members: int, most: int | None = None, outcomes: int | None = None
+) -> bool:
     """Return whether every outcome of so many releases can be gone through.
 
     Parameters
@@ -251,8 +259,11 @@ def can_enumerate(size: int, members: int, most: int | None = None) -> bool:
         Values and releases.
     most
         The most entries gone through, outcomes times values; `MOST_ENTRIES` where it is None.
+    outcomes
+        How many values a release can show; `size` where it is None.
     """
-    entries = float(size) ** (members + 1)
+    # A decimal can't hold it for hundreds of members.
+    entries = size * (size if outcomes is None else outcomes) ** members
     return entries <= (MOST_ENTRIES if most is None else most)
 
 
@@ -293,10 +304,12 @@ def counts_of_draws(frequencies: Vector, matrices: Sequence[PerturbationMatrix])
 
     A value of many records gets more draws, and every value that occurs gets some.
     """
-    wanted = MOST_DRAWS
+    wanted, fewest, size = MOST_DRAWS, FEWEST_FOR_A_VALUE, len(frequencies)
     if not is_sparse(frequencies, matrices):
-        wanted = most_whole_draws(len(frequencies), len(matrices))
-    counts = np.maximum(np.ceil(frequencies * wanted), FEWEST_FOR_A_VALUE)
+        wanted = most_whole_draws(size, len(matrices))
+        # Of thousands of values, each draw carries the weights of all.
+        fewest = min(max(10 * WORK // (size * size * len(matrices)), 2), fewest)
+    counts = np.maximum(np.ceil(frequencies * wanted), fewest)
     return np.where(frequencies > 0.0, counts, 0).astype(np.int64)
 
 
@@ -398,69 +411,6 @@ def added_recipient(
     return AddedRecipient(trust, rank, alone, before, after, independent_before, independent_after)
 
 
-ENTRIES_AT_ONCE = 2_000_000
-"""Likelihoods held in memory at once."""
-
-
-@dataclass(frozen=True)
-class Restoration:
-    """How well true values can be restored from releases.
-
-    Parameters
-    ----------
-    guessed
-        The expected share of records whose true value is the likeliest one.
-    posterior
-        The average probability given to the true value, "reconstruction probability" in the
-        paper; never more than `guessed`.
-    half_width
-        Half the width of the 95 % interval of `guessed`; 0 where it is exact.
-    """
-
-    guessed: float
-    posterior: float
-    half_width: float = 0.0
-
-
-def restored_without(frequencies: Vector) -> Restoration:
-    """Return what is restored without any release, knowing the frequencies alone.
-
-    Parameters
-    ----------
-    frequencies
-        The share of each value, shape (m,), summing to 1.
-    """
-    shares = np.asarray(frequencies, dtype=np.float64)
-    return Restoration(float(shares.max()), float(shares @ shares))
-
-
-def restored_alone(
-    matrix: PerturbationMatrix, frequencies: Vector, context: Context
-) -> Restoration:
-    """Return what one recipient restores; exact.
-
-    Parameters
-    ----------
-    matrix
-        The recipient's release.
-    frequencies
-        The share of each value, shape (m,), summing to 1.
-    context
-        Progress and cancelling.
-    """
-    shares = np.asarray(frequencies, dtype=np.float64)
-    size = matrix.size
-    everything = np.arange(size)
-    step = max(ENTRIES_AT_ONCE // size, 1)
-    guessed = posterior = 0.0
-    for start in range(0, size, step):
-        context.report(start / size, "Weighing released values")
-        rows = everything[start : start + step]
-        part = _sums(matrix.block(rows, everything) * shares)
-        guessed, posterior = guessed + part[0], posterior + part[1]
-    return Restoration(guessed, posterior)
-
-
 def restored_together(
     matrices: Sequence[PerturbationMatrix], frequencies: Vector, context: Context
 ) -> Restoration:
@@ -482,18 +432,6 @@ def restored_together(
     shares = np.asarray(frequencies, dtype=np.float64)
     risk = risk_of_independent(matrices, shares, context)
     return Restoration(risk.guessed, risk.average, risk.guessed_error)
-
-
-def _sums(joint: Floats) -> tuple[float, float]:
-    """Add up, over outcomes, the joint weight of the best guess and of Bayes' own draws.
-
-    `joint` has a row for each outcome: Pr[outcome and original = i], shape (outcomes, m).
-    """
-    weight = joint.sum(axis=1)
-    squares = np.divide(
-        (joint * joint).sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0.0
-    )
-    return float(joint.max(axis=1).sum()), float(squares.sum())
 
 
 DRAWS = 40_000
@@ -579,7 +517,8 @@ def _independent(
     spreads = np.sqrt(np.maximum(np.array(squares), 0.0))
     errors = NORMAL_95 * spreads
     for place in range(len(matrices)):
-        if not can_enumerate(len(frequencies), place + 1, EXACT_ENTRIES):
+        shown = outcomes_in(matrices[: place + 1])
+        if not can_enumerate(len(frequencies), place + 1, EXACT_ENTRIES, shown):
             break
         part = Part(context, 0.9, 1.0)
         means[place] = risk_of_independent(matrices[: place + 1], frequencies, part).average

@@ -10,7 +10,8 @@ error found against simulated releases of some of the groups.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ import scipy
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats, Integers
-from sfumato.engine.disclosure.group_tails import Draw, release_tails
+from sfumato.engine.disclosure.group_tails import SampleDraw, Tails, release_tails
 from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
@@ -33,6 +34,21 @@ _MOST_DRAWN: Final = 1 << 22
 
 _BATCH: Final = 1 << 18
 """Released values that are drawn at once."""
+
+_SMALL: Final = 400
+"""Groups of up to so many records are simulated: an expansion says little about few records."""
+
+_MOST_SIMULATED: Final = 10_000_000
+"""Values that are drawn for all small groups together at most."""
+
+_FEWEST_DRAWS: Final = 1_000
+"""With fewer simulated releases than these the expansion is as good."""
+
+_SURE: Final = 3.0
+"""Simulated tails are believed to be off by so many standard errors at most."""
+
+_ROWS_AT_ONCE: Final = 256
+"""Rows of an inverse matrix that are held at once."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +123,7 @@ def estimate_tails(
         groups = np.arange(grouped.groups)
         told = trials.law.tails(groups, grouped.commonest, grouped.largest, epsilon, context)
         return EstimateTails(told.upper, told.lower, exact=True)
-    samples, draw = (grouped.sizes, Draw.BY_VALUE) if trials is None else trials[:2]
+    samples, draw = (grouped.sizes, SampleDraw.BY_VALUE) if trials is None else trials[:2]
     found = release_tails(
         grouped.sizes, grouped.largest, samples, retention, matrix.size, epsilon, draw
     )
@@ -124,42 +140,110 @@ def _by_cumulants(
     context: Context,
     trials: Trials | None,
 ) -> EstimateTails:
-    inverse = inverse_rows(matrix, np.unique(grouped.commonest), context)
-    cumulants: Floats = np.zeros((3, grouped.groups))
-    for value, weights in inverse.items():
-        groups = np.flatnonzero(grouped.commonest == value)
-        per_value = _value_cumulants(matrix, weights, value)
-        cumulants[:, groups] = (grouped.counts[groups] @ per_value.T).T
-    limit: Floats = np.asarray(epsilon * grouped.largest, dtype=np.float64)
-    if trials is not None:
-        part: Floats = np.asarray(trials.counts / grouped.sizes, dtype=np.float64)
-        cumulants, limit = cumulants * part, limit * part
-    high, low = _edgeworth(limit, cumulants), _edgeworth(-limit, cumulants, lower=True)
+    cells = Cells(np.arange(grouped.groups), grouped.commonest, grouped.largest)
+    found = tails_of_cells(grouped, cells, matrix, epsilon, context, trials)
     error = 0.0
     if trials is None:
-        error = _checked_error(grouped, matrix, inverse, epsilon, (high, low), context)
-    return EstimateTails(high, low, exact=False, error=error)
+        error = largest_error(grouped, cells, matrix, epsilon, found, context)
+    return EstimateTails(found.upper, found.lower, exact=False, error=error)
 
 
-def inverse_rows(
-    matrix: PerturbationMatrix, values: Integers, context: Context
-) -> dict[int, Vector]:
-    """Return some rows of P⁻¹ by value, each of shape (m,): what an estimate adds up.
+class Cells(NamedTuple):
+    """Values of groups whose shares are estimated, shape (K,) each.
+
+    Parameters
+    ----------
+    groups, values
+        The group, and the value's code.
+    counts
+        How often the value occurs in the group.
+    """
+
+    groups: Integers
+    values: Integers
+    counts: Integers
+
+
+def tails_of_cells(
+    grouped: GroupedValues,
+    cells: Cells,
+    matrix: PerturbationMatrix,
+    epsilon: float,
+    context: Context,
+    trials: Trials | None = None,
+) -> Tails:
+    """Return the tails of the estimates for any values of groups, by their cumulants.
+
+    Parameters
+    ----------
+    cells
+        The groups and values in question, K of them.
+    grouped, matrix, epsilon, context, trials
+        As for `estimate_tails`.
+
+    Returns
+    -------
+    Tails
+        Of shape (K,).
 
     Raises
     ------
     EstimationError
         If the matrix is singular.
     """
-    rows = np.empty((len(values), matrix.size))
-    unit = np.zeros(matrix.size)
-    for place in range(matrix.size):
+    high, low = np.empty(len(cells.groups)), np.empty(len(cells.groups))
+    asked = np.unique(cells.values)
+    for start in range(0, len(asked), _ROWS_AT_ONCE):
+        some = asked[start : start + _ROWS_AT_ONCE]
+        inverse = inverse_rows(matrix, some, context)
+        among = np.flatnonzero(np.isin(cells.values, some))
+        part = Cells(*(each[among] for each in cells))
+        found = _cumulant_tails(grouped, part, matrix, inverse, epsilon, trials)
+        high[among], low[among] = found
+    return Tails(high, low)
+
+
+def _cumulant_tails(
+    grouped: GroupedValues,
+    cells: Cells,
+    matrix: PerturbationMatrix,
+    inverse: dict[int, Vector],
+    epsilon: float,
+    trials: Trials | None,
+) -> tuple[Floats, Floats]:
+    """Return the upper and the lower tails of estimates, whose rows of P⁻¹ are known."""
+    cumulants: Floats = np.zeros((3, len(cells.groups)))
+    order = np.argsort(cells.values, kind="stable")
+    bounds = np.flatnonzero(np.diff(cells.values[order], prepend=-1, append=-1))
+    for places in (order[a:b] for a, b in pairwise(bounds)):
+        value = int(cells.values[places[0]])
+        per_value = _value_cumulants(matrix, inverse[value], value)
+        cumulants[:, places] = (grouped.counts[cells.groups[places]] @ per_value.T).T
+    limit: Floats = np.asarray(epsilon * cells.counts, dtype=np.float64)
+    if trials is not None:
+        part: Floats = (trials.counts / grouped.sizes)[cells.groups]
+        cumulants, limit = cumulants * part, limit * part
+    return _edgeworth(limit, cumulants), _edgeworth(-limit, cumulants, lower=True)
+
+
+def inverse_rows(
+    matrix: PerturbationMatrix, values: Integers, context: Context
+) -> dict[int, Vector]:
+    """Return some rows of P⁻¹ by value, one entry a released value: what an estimate adds up.
+
+    Raises
+    ------
+    EstimationError
+        If the matrix is singular.
+    """
+    rows, unit = {}, np.zeros(matrix.size)
+    for place, value in enumerate(map(int, values)):
         if place % 256 == 0:
-            context.report(place / matrix.size, "Inverting the perturbation matrix")
-        unit[place] = 1.0
-        rows[:, place] = matrix.solve(unit)[values]
-        unit[place] = 0.0
-    return {int(value): row for value, row in zip(values, rows, strict=True)}
+            context.report(place / len(values), "Inverting the perturbation matrix")
+        unit[value] = 1.0
+        rows[value] = matrix.solve_transposed(unit)
+        unit[value] = 0.0
+    return rows
 
 
 def _value_cumulants(matrix: PerturbationMatrix, weights: Vector, value: int) -> Floats:
@@ -188,28 +272,99 @@ def _edgeworth(limit: Floats, cumulants: Floats, lower: bool = False) -> Floats:
     return np.clip(1.0 - answer if lower else answer, 0.0, 1.0)
 
 
-def _checked_error(
+class SimulatedTails(NamedTuple):
+    """Tails that were counted in simulated releases of small groups.
+
+    Parameters
+    ----------
+    places
+        Which of the cells they are of, shape (S,).
+    tails
+        Their tails, shape (S,).
+    error
+        Three standard errors of a tail of δ.
+    """
+
+    places: Integers
+    tails: Tails
+    error: float
+
+
+def simulated_tails(
     grouped: GroupedValues,
+    cells: Cells,
     matrix: PerturbationMatrix,
-    inverse: dict[int, Vector],
     epsilon: float,
-    tails: tuple[Floats, Floats],
+    delta: float,
+    context: Context,
+) -> SimulatedTails:
+    """Count the tails of the estimates for values of small groups in simulated releases.
+
+    None are simulated where too few releases could be drawn of each group.
+
+    Parameters
+    ----------
+    cells
+        The groups and values in question, those of a group side by side.
+    delta
+        The tail that matters.
+    grouped, matrix, epsilon, context
+        As for `estimate_tails`.
+    """
+    small = np.flatnonzero(grouped.sizes[cells.groups] <= _SMALL)
+    records = int(grouped.sizes[np.unique(cells.groups[small])].sum())
+    draws = min(SIMULATED, _MOST_SIMULATED // max(records, 1))
+    if draws < _FEWEST_DRAWS or not len(small):
+        nothing: Floats = np.empty(0)
+        return SimulatedTails(np.empty(0, dtype=np.int64), Tails(nothing, nothing), 0.0)
+    inverse = inverse_rows(matrix, np.unique(cells.values[small]), context)
+    high, low = np.empty(len(small)), np.empty(len(small))
+    ends = np.flatnonzero(np.diff(cells.groups[small], prepend=-1, append=-1))
+    for done, (start, end) in enumerate(pairwise(ends.tolist())):
+        context.report(start / len(small), "Simulating releases of small groups")
+        part = small[start:end]
+        row = grouped.counts[[int(cells.groups[part[0]])]]
+        weights = np.stack([inverse[int(value)] for value in cells.values[part]])
+        error = simulated_errors(
+            _whole(row.indices), _whole(row.data), matrix, weights, done, draws
+        )
+        limit = epsilon * cells.counts[part, np.newaxis] * (1.0 + 1e-9)
+        high[start:end] = (error > limit).mean(axis=1)
+        low[start:end] = (error < -limit).mean(axis=1)
+    spread = float(np.sqrt(delta * (1.0 - delta) / draws))
+    return SimulatedTails(small, Tails(high, low), _SURE * spread)
+
+
+def largest_error(
+    grouped: GroupedValues,
+    cells: Cells,
+    matrix: PerturbationMatrix,
+    epsilon: float,
+    tails: Tails,
     context: Context,
 ) -> float:
-    """Return the largest difference from simulated releases of groups of all sizes."""
-    order = np.argsort(grouped.sizes, kind="stable")
+    """Return the largest difference of tails from simulated releases of groups of all sizes.
+
+    Parameters
+    ----------
+    cells, tails
+        Values of groups, and the tails of their estimates, shape (K,).
+    grouped, matrix, epsilon, context
+        As for `estimate_tails`.
+    """
+    order = np.lexsort((cells.counts, grouped.sizes[cells.groups]))
     places = np.linspace(0, len(order) - 1, min(CHECKED_GROUPS, len(order))).astype(np.int64)
+    checked = order[places]
+    inverse = inverse_rows(matrix, np.unique(cells.values[checked]), context)
     worst = 0.0
-    for done, group in enumerate(order[places]):
+    for done, place in enumerate(checked.tolist()):
         context.report(done / len(places), "Comparing with simulated releases")
-        row = grouped.counts[[int(group)]]
-        value = int(grouped.commonest[group])
-        error = simulated_errors(
-            _whole(row.indices), _whole(row.data), matrix, inverse[value], stream=done
-        )
-        limit = epsilon * float(grouped.largest[group])
+        row = grouped.counts[[int(cells.groups[place])]]
+        weights = inverse[int(cells.values[place])][np.newaxis]
+        error = simulated_errors(_whole(row.indices), _whole(row.data), matrix, weights, done)[0]
+        limit = epsilon * float(cells.counts[place])
         found = ((error > limit).mean(), (error < -limit).mean())
-        worst = max(worst, abs(found[0] - tails[0][group]), abs(found[1] - tails[1][group]))
+        worst = max(worst, abs(found[0] - tails.upper[place]), abs(found[1] - tails.lower[place]))
     return float(worst)
 
 
@@ -221,11 +376,11 @@ def simulated_errors(
     values: Integers,
     counts: Integers,
     matrix: PerturbationMatrix,
-    weights: Vector,
+    weights: Floats,
     stream: int,
     draws: int = SIMULATED,
 ) -> Floats:
-    """Draw |g|·(F' − f) for one group and the value whose row of P⁻¹ is given.
+    """Draw |g|·(F' − f) for one group and the values whose rows of P⁻¹ are given.
 
     Parameters
     ----------
@@ -234,7 +389,7 @@ def simulated_errors(
     matrix
         The release's perturbation matrix.
     weights
-        The row of P⁻¹, shape (m,).
+        The rows of P⁻¹, shape (k, m).
     stream
         Which sequence of draws; the same one gives the same errors.
     draws
@@ -243,18 +398,19 @@ def simulated_errors(
     Returns
     -------
     numpy.ndarray
-        Shape (draws,), or shorter.
+        Shape (k, draws), or fewer draws.
     """
     total = int(counts.sum())
     draws = int(np.clip(_MOST_DRAWN // total, 100, draws))
     original = np.repeat(values, counts)
-    error = np.zeros(draws)
+    error = np.zeros((len(weights), draws))
     step = max(_BATCH // total, 1)
     for start in range(0, draws, step):
         size = min(step, draws - start)
         seen = uniforms(size * total, (stream << 32) + start)
         shown = draw_released(matrix, np.tile(original, size), seen)
-        error[start : start + size] = weights[shown].reshape(size, total).sum(axis=1)
+        for row, ours in zip(error, weights, strict=True):
+            row[start : start + size] = ours[shown].reshape(size, total).sum(axis=1)
     # Unbiased: a record with the value adds 1 on average, any other 0.
-    means = np.array([float(matrix.column(int(value)) @ weights) for value in values])
-    return error - float(counts @ means)
+    means = np.stack([weights @ matrix.column(int(value)) for value in values])
+    return error - (counts @ means)[:, np.newaxis]

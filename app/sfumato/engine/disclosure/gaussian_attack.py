@@ -35,7 +35,7 @@ from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.values import Floats, distinct_columns
 from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.ladders.brownian import check_noise_level
-from sfumato.engine.table.covariance import Moments
+from sfumato.engine.table.covariance import RecordMoments
 
 _SINGULAR: Final = 1e-13
 """Directions of a covariance with a smaller share of its size count as certain."""
@@ -198,7 +198,7 @@ def estimate(copies: Floats, weights: Floats, mean: Floats) -> Floats:
     return mean[:, np.newaxis] + np.einsum("mij,mjr->ir", weights, centred)
 
 
-def learned_moments(copy: Floats, level: float, samples: int, noise: Floats) -> Moments:
+def learned_moments(copy: Floats, level: float, samples: int, noise: Floats) -> RecordMoments:
     """Return what an attacker without knowledge of X learns of it from a sample of a copy.
 
     The mean of a copy is μ_X, and its covariance (1 + σ²)·K_X where the noise is proportional;
@@ -227,7 +227,7 @@ def learned_moments(copy: Floats, level: float, samples: int, noise: Floats) -> 
     own = np.eye(len(shown), dtype=np.bool_)
     if not noise[~own].any():
         covariance = np.where(own, covariance, shown)
-    return Moments(chosen.mean(axis=1), covariance)
+    return RecordMoments(chosen.mean(axis=1), covariance)
 
 
 def learned_weights(copies: Floats, levels: Sequence[float], samples: int) -> tuple[Floats, Floats]:

@@ -21,6 +21,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy
 
 from sfumato.engine.core.errors import LevelError
@@ -48,7 +49,7 @@ _ENDLESS: Final = 1 << 40
 """A group so large that copying its sample rounds nothing."""
 
 
-class Rule(StrEnum):
+class PrivacyTest(StrEnum):
     """Which test decides whether a group is private."""
 
     SIMPLIFIED = "simplified"
@@ -59,7 +60,11 @@ class Rule(StrEnum):
     """The true probabilities."""
 
 
-def check_limits(rule: Rule, epsilon: float, delta: float) -> None:
+MOST_DELTA: Final = 0.5
+"""An estimate can't be too high and too low with more probability on either side."""
+
+
+def check_limits(rule: PrivacyTest, epsilon: float, delta: float) -> None:
     """Refuse an ε or δ that the test has no meaning for.
 
     Raises
@@ -73,13 +78,13 @@ def check_limits(rule: Rule, epsilon: float, delta: float) -> None:
             "Give the error that an attacker's estimate has to exceed, for instance 0.3 for 30 %.",
             epsilon=epsilon,
         )
-    most = 0.5 if rule is Rule.EXACT else 1.0
+    most = MOST_DELTA if rule is PrivacyTest.EXACT else 1.0
     if not 0.0 < delta <= most or delta == 1.0:
         raise LevelError(
             "The probability δ = {delta:g} is not between 0 and {most:g}.",
             "An estimate is too high or too low, so both can't be likelier than one half each:"
             " give at most 0.5."
-            if rule is Rule.EXACT
+            if rule is PrivacyTest.EXACT
             else "Give a probability above 0 and below 1.",
             delta=delta,
             most=most,
@@ -87,7 +92,7 @@ def check_limits(rule: Rule, epsilon: float, delta: float) -> None:
 
 
 def allowed_size(
-    rule: Rule,
+    rule: PrivacyTest,
     retention: float,
     size_of_domain: int,
     frequency: npt.ArrayLike,
@@ -131,9 +136,9 @@ def allowed_size(
         )
     shown = shares * retention + (1.0 - retention) / size_of_domain
     theta = epsilon * retention * shares / shown
-    if rule is Rule.SIMPLIFIED:
+    if rule is PrivacyTest.SIMPLIFIED:
         return np.asarray(-2.0 * math.log(delta) / (shown * theta**2), dtype=np.float64)
-    if rule is Rule.CHERNOFF:
+    if rule is PrivacyTest.CHERNOFF:
         # ln(e^-θ/(1 - θ)^(1 - θ)), with the limit -1 at θ = 1.
         bound = -theta - scipy.special.xlog1py(1.0 - theta, -theta)
         return np.asarray(math.log(delta) / (shown * bound), dtype=np.float64)
@@ -158,7 +163,7 @@ def passes(found: Tails, delta: float) -> Flags:
 
 
 def private_groups(
-    rule: Rule,
+    rule: PrivacyTest,
     counts: scipy.sparse.csr_array,
     retention: float,
     size_of_domain: int,
@@ -182,7 +187,7 @@ def private_groups(
     _check_retention(retention)
     starts = counts.indptr[:-1]
     sizes: Integers = np.add.reduceat(counts.data, starts)
-    if rule is not Rule.EXACT:
+    if rule is not PrivacyTest.EXACT:
         shares = np.maximum.reduceat(counts.data, starts) / sizes
         allowed = allowed_size(rule, retention, size_of_domain, shares, epsilon, delta)
         return np.asarray(sizes <= allowed, dtype=np.bool_)
@@ -211,7 +216,9 @@ def largest_possible(
         The share f of the value, any shape.
     """
     law = count_law(retention, size_of_domain)
-    f = np.asarray(shares, dtype=np.float64)
+    every = np.asarray(shares, dtype=np.float64)
+    # Hundreds of thousands of groups have few different shares.
+    place, f = pd.factorize(every.ravel())
     spread = f * law.own * (1.0 - law.own) + (1.0 - f) * law.other * (1.0 - law.other)
 
     def may_pass(size: Floats) -> Flags:
@@ -220,7 +227,7 @@ def largest_possible(
         bound = scipy.special.ndtr(-reach / np.sqrt(size * spread + 0.25))
         return bound + _BERRY_ESSEEN / np.sqrt(size * spread) >= delta
 
-    return _largest_number(may_pass, f.shape)
+    return _largest_number(may_pass, f.shape)[place].reshape(every.shape)
 
 
 def largest_by_chernoff(

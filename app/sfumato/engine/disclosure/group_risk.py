@@ -28,9 +28,17 @@ from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.disclosure.estimate_tails import EstimateTails, estimate_tails, retention_of
+from sfumato.engine.disclosure.estimate_tails import (
+    Cells,
+    EstimateTails,
+    estimate_tails,
+    largest_error,
+    retention_of,
+    simulated_tails,
+    tails_of_cells,
+)
 from sfumato.engine.disclosure.group_privacy import (
-    Rule,
+    PrivacyTest,
     allowed_size,
     check_limits,
     passes,
@@ -53,7 +61,7 @@ class RiskLimits:
 
     epsilon: float = USUAL_EPSILON
     delta: float = USUAL_DELTA
-    rule: Rule = Rule.EXACT
+    rule: PrivacyTest = PrivacyTest.EXACT
 
     def check(self) -> None:
         """Raise `LevelError` where ε or δ is out of the test's range."""
@@ -105,6 +113,9 @@ class GroupRisk:
         How good the estimate of each group's most frequent value really is.
     total
         The groups and records that violate.
+    between
+        The fewest and the most groups that violate where the tails are approximate, and off by as
+        much as they were in simulated releases; None where they are exact.
     """
 
     limits: RiskLimits
@@ -112,6 +123,7 @@ class GroupRisk:
     allowed: Floats | None
     tails: EstimateTails
     total: Violations
+    between: tuple[int, int] | None = None
 
 
 def group_risk(
@@ -148,31 +160,81 @@ def group_risk(
     """
     limits.check()
     retention = retention_of(matrix)
-    if retention is None and limits.rule is not Rule.EXACT:
+    if retention is None and limits.rule is not PrivacyTest.EXACT:
         raise PolicyError(
             "The published tests are for one retention probability; this release has one for"
             " each value.",
             "Choose the exact test.",
         )
     tails = estimate_tails(grouped, matrix, limits.epsilon, Part(context, 0.0, 0.5), trials)
+    between = None
     if retention is None:
-        violating = ~passes(Tails(tails.high, tails.low), limits.delta)
+        violating, between = _violating_about(
+            grouped, matrix, limits, trials, tails.error, Part(context, 0.5, 1.0)
+        )
     else:
         violating = violating_groups(
             grouped, retention, limits, trials, tails, Part(context, 0.5, 1.0)
         )
     allowed = None
     if retention is not None and 0.0 < retention < 1.0:
-        allowed = allowed_size(
-            Rule.SIMPLIFIED,
-            retention,
-            matrix.size,
-            grouped.shares,
-            limits.epsilon,
-            limits.delta,
-        )
+        simplified = (PrivacyTest.SIMPLIFIED, retention, matrix.size)
+        allowed = allowed_size(*simplified, grouped.shares, limits.epsilon, limits.delta)
     context.report(1.0, "Groups are examined")
-    return GroupRisk(limits, violating, allowed, tails, violations(grouped, violating))
+    return GroupRisk(limits, violating, allowed, tails, violations(grouped, violating), between)
+
+
+def _violating_about(
+    grouped: GroupedValues,
+    matrix: PerturbationMatrix,
+    limits: RiskLimits,
+    trials: Trials | None,
+    error: float | Floats,
+    context: Context,
+) -> tuple[Flags, tuple[int, int]]:
+    """Return which groups violate by approximate tails, and between how many may do so.
+
+    As by the exact law, every value that occurs in a group is asked about.
+    """
+    groups = grouped.cell_groups
+    values = grouped.counts.indices.astype(np.int64)
+    cells = Cells(groups, values, grouped.counts.data.astype(np.int64))
+    found = tails_of_cells(grouped, cells, matrix, limits.epsilon, context, trials)
+    if trials is None:
+        found, error = _simulated_where_small(grouped, cells, matrix, limits, found, context)
+
+    def violate(shift: float) -> Flags:
+        """Return which groups do where all tails are off by so many times their error."""
+        least = np.minimum(*found) + shift * error
+        most = np.maximum(*found) + shift * error
+        broken = np.zeros(grouped.groups, dtype=np.bool_)
+        broken[groups[~passes(Tails(most, least), limits.delta)]] = True
+        return broken
+
+    fewest, most = (int(violate(shift).sum()) for shift in (1.0, -1.0))
+    return violate(0.0), (fewest, most)
+
+
+def _simulated_where_small(
+    grouped: GroupedValues,
+    cells: Cells,
+    matrix: PerturbationMatrix,
+    limits: RiskLimits,
+    tails: Tails,
+    context: Context,
+) -> tuple[Tails, Floats]:
+    """Return tails, those of small groups counted in simulated releases, and how far off, (K,)."""
+    epsilon, delta = limits.epsilon, limits.delta
+    counted = simulated_tails(grouped, cells, matrix, epsilon, delta, context)
+    error: Floats = np.full(len(cells.groups), counted.error)
+    others = np.setdiff1d(np.arange(len(error)), counted.places, assume_unique=True)
+    if len(others):
+        rest = Cells(*(each[others] for each in cells))
+        known = Tails(tails.upper[others], tails.lower[others])
+        error[others] = largest_error(grouped, rest, matrix, epsilon, known, context)
+    tails.upper[counted.places] = counted.tails.upper
+    tails.lower[counted.places] = counted.tails.lower
+    return tails, error
 
 
 def violations(grouped: GroupedValues, violating: Flags) -> Violations:
@@ -217,7 +279,7 @@ def violating_groups(
         return ~private_groups(
             limits.rule, grouped.counts, retention, grouped.values, limits.epsilon, limits.delta
         )
-    if limits.rule is not Rule.EXACT:
+    if limits.rule is not PrivacyTest.EXACT:
         allowed = allowed_size(
             limits.rule, retention, grouped.values, grouped.shares, limits.epsilon, limits.delta
         )
@@ -292,7 +354,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Remedy:
+class RiskChange:
     """What a change comes to.
 
     Parameters
@@ -350,7 +412,7 @@ def remedies(
     limits: RiskLimits,
     context: Context,
     rests_on: RestsOn | None = None,
-) -> tuple[Remedy, ...]:
+) -> tuple[RiskChange, ...]:
     """Return what each change would do.
 
     Parameters
@@ -372,7 +434,7 @@ def remedies(
         merged = grouped.merged(change.applied(grouped.attributes))
         trials = None if rests_on is None else rests_on(change, merged, Part(part, 0.0, 0.5))
         risk = group_risk(merged, matrix, limits, Part(part, 0.5, 1.0), trials)
-        found.append(Remedy(change, risk.total))
+        found.append(RiskChange(change, risk.total))
     return tuple(found)
 
 
@@ -408,7 +470,7 @@ class Parameter(StrEnum):
 
 
 @dataclass(frozen=True)
-class Setting:
+class RiskSetting:
     """What the four questions start from, and what one of them moved.
 
     Parameters
@@ -444,8 +506,8 @@ class CurvePoint:
 
     parameter: Parameter
     value: float
-    setting: Setting
-    found: dict[Rule, Violations]
+    setting: RiskSetting
+    found: dict[PrivacyTest, Violations]
 
 
 @dataclass(frozen=True)
@@ -473,7 +535,30 @@ class QueryPoint:
     exact: float | None
 
 
-def settings_of(start: Setting) -> Iterator[tuple[Parameter, float, Setting]]:
+@dataclass(frozen=True)
+class ModeCost:
+    """How far off count queries are by one mode of protecting groups.
+
+    Parameters
+    ----------
+    rule, sampling
+        The mode: how groups are tested, and how records are drawn; empty for no protection.
+    error
+        The mean relative error; None where these limits can't be kept.
+    chosen
+        Whether it is the one that is set.
+    shares
+        What is known of the largest share of a value in a group.
+    """
+
+    rule: str
+    sampling: str
+    error: float | None
+    chosen: bool = False
+    shares: str = ""
+
+
+def settings_of(start: RiskSetting) -> Iterator[tuple[Parameter, float, RiskSetting]]:
     """Yield each setting that differs from `start` in one parameter."""
     limits = start.limits
     for value in RETENTIONS:
@@ -489,9 +574,9 @@ def settings_of(start: Setting) -> Iterator[tuple[Parameter, float, Setting]]:
 
 def risk_curves(
     grouped: GroupedValues,
-    start: Setting,
+    start: RiskSetting,
     context: Context,
-    rules: Sequence[Rule] = tuple(Rule),
+    rules: Sequence[PrivacyTest] = tuple(PrivacyTest),
 ) -> tuple[CurvePoint, ...]:
     """Return what violates as p, ε, δ and the number of records move, one at a time.
 

@@ -36,7 +36,7 @@ _TERMS: Final = 1 << 20
 """How many terms are added up at once, to spare memory."""
 
 
-class Draw(StrEnum):
+class SampleDraw(StrEnum):
     """Which records of a group a sample takes."""
 
     BY_VALUE = "by value"
@@ -205,7 +205,7 @@ def release_tails(
     retention: float,
     size_of_domain: int,
     epsilon: float,
-    draw: Draw = Draw.BY_VALUE,
+    draw: SampleDraw = SampleDraw.BY_VALUE,
 ) -> Tails:
     """Return how likely the estimate of a value's share in a group is off, exactly.
 
@@ -272,7 +272,12 @@ def _distinct(questions: Integers) -> tuple[Integers, Indices]:
 
 
 def _copies_at_most(
-    law: CountLaw, size: Integers, count: Integers, sample: Integers, limit: Integers, draw: Draw
+    law: CountLaw,
+    size: Integers,
+    count: Integers,
+    sample: Integers,
+    limit: Integers,
+    draw: SampleDraw,
 ) -> Floats:
     """Return Pr[O <= limit] for the copies O of the value in the released group."""
     # The largest j with j·n/s <= limit certainly stays; the next may be rounded down to it.
@@ -292,10 +297,15 @@ def _copies_at_most(
 
 
 def _sampled_at_most(
-    law: CountLaw, size: Integers, count: Integers, sample: Integers, limit: Integers, draw: Draw
+    law: CountLaw,
+    size: Integers,
+    count: Integers,
+    sample: Integers,
+    limit: Integers,
+    draw: SampleDraw,
 ) -> Floats:
     """Return Pr[j <= limit] for the sampled records j that show the value."""
-    if draw is Draw.BY_VALUE:
+    if draw is SampleDraw.BY_VALUE:
         fewer, rest = np.divmod(count * sample, size)
         answer = law.at_most(sample, fewer, limit)
         extra = rest > 0

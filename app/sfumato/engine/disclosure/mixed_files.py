@@ -44,7 +44,7 @@ _REFINED: Final = 6
 """For so many of the likeliest ways, the share of altered rows is sought."""
 
 
-class Rule(StrEnum):
+class MixingRule(StrEnum):
     """How the cells of several files were mixed."""
 
     AVERAGE = "average"
@@ -78,7 +78,7 @@ class Mixing:
     """Some releases and how they were mixed: the places of the releases, and the rule."""
 
     members: tuple[int, ...]
-    rule: Rule
+    rule: MixingRule
 
 
 def mixings(releases: int, numbers: bool) -> list[Mixing]:
@@ -86,13 +86,13 @@ def mixings(releases: int, numbers: bool) -> list[Mixing]:
     if releases > MOST_MIXED:
         return []
     sizes = (2, 3) if releases <= MOST_MIXED // 2 else (2,)
-    rules = [rule for rule in Rule if numbers or rule is not Rule.AVERAGE]
+    rules = [rule for rule in MixingRule if numbers or rule is not MixingRule.AVERAGE]
     return [
         Mixing(members, rule)
         for size in sizes
         for members in combinations(range(releases), size)
         for rule in rules
-        if rule is not Rule.VOTE or size > 2
+        if rule is not MixingRule.VOTE or size > 2
     ]
 
 
@@ -137,20 +137,20 @@ def _choices(mixing: Mixing, column: ColumnCells) -> Iterator[tuple[Cells, Cells
     cells = column.released[list(mixing.members)]
     known = ~np.isnan(cells)
     match mixing.rule:
-        case Rule.LOWER:
+        case MixingRule.LOWER:
             yield np.fmin.reduce(cells), 1.0
-        case Rule.HIGHER:
+        case MixingRule.HIGHER:
             yield np.fmax.reduce(cells), 1.0
-        case Rule.AVERAGE if column.is_number:
+        case MixingRule.AVERAGE if column.is_number:
             count = np.maximum(known.sum(axis=0), 1)
             mean = np.where(known, cells, 0.0).sum(axis=0) / count
             yield np.where(known.any(axis=0), mean, np.nan), 1.0
-        case Rule.VOTE if column.is_number:
+        case MixingRule.VOTE if column.is_number:
             yield np.sort(cells, axis=0)[len(cells) // 2], 1.0
         case _:
             same = (cells[:, None] == cells[None]) | ~(known[:, None] | known[None])
             votes = same.sum(axis=0)
-            most = votes == votes.max(axis=0) if mixing.rule is Rule.VOTE else votes > 0
+            most = votes == votes.max(axis=0) if mixing.rule is MixingRule.VOTE else votes > 0
             chances = most / most.sum(axis=0)
             yield from zip(cells, chances, strict=True)
 

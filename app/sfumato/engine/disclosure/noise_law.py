@@ -192,7 +192,7 @@ def widths_with(true: Floats, law: NoiseLaw) -> Floats:
         order = np.argsort(numbers, kind="stable")
         # Without the release nobody is off by more, nor who takes the released number as it is.
         most = min(width_without(numbers), own[place])
-        reached.append(_width(numbers[order], chances[:, order], most))
+        reached.append(_width(numbers[order], chances[order], most))
     return np.array(reached)
 
 
@@ -215,7 +215,7 @@ def _atoms(true: Floats) -> Floats:
 
 
 def _posteriors(atoms: Floats, law: NoiseLaw) -> Singles:
-    """Return the posterior probability of each atom given noisy copies of some, (R, A)."""
+    """Return the posterior probability of each atom given noisy copies of some, (A, R)."""
     size, count = atoms.shape
     released = np.linspace(0, count - 1, min(_RELEASES, count)).astype(np.intp)
     if count < _RELEASES:
@@ -226,18 +226,21 @@ def _posteriors(atoms: Floats, law: NoiseLaw) -> Singles:
     # Single precision is twice as fast, and a guarantee is asked for at each edit.
     chances: Singles = np.exp(scores.astype(np.float32))
     chances /= chances.sum(axis=1, keepdims=True)
-    return chances
+    return np.ascontiguousarray(chances.T)
 
 
 def _width(numbers: Floats, chances: Singles, most: float) -> float:
     """Return the smallest width at which the best interval is right often enough."""
-    below = np.zeros((len(chances), len(numbers) + 1), dtype=np.float32)
-    np.cumsum(chances, axis=1, out=below[:, 1:])
+    below = np.zeros((len(numbers) + 1, chances.shape[1]), dtype=np.float32)
+    np.cumsum(chances, axis=0, out=below[1:])
+    inside = np.empty_like(chances)
     low, high = 0.0, most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         ends = np.searchsorted(numbers, numbers + 2.0 * middle, side="right")
-        right = (below[:, ends] - below[:, :-1]).max(axis=1).mean()
+        np.take(below, ends, axis=0, out=inside)
+        np.subtract(inside, below[:-1], out=inside)
+        right = inside.max(axis=0).mean()
         low, high = (low, middle) if right >= SHARE else (middle, high)
     return high
 

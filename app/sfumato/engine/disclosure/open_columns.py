@@ -29,15 +29,16 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.parallel import side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
-from sfumato.engine.disclosure.boosted_trees import Ensemble, Rows, boost
+from sfumato.engine.disclosure.best_guess import best_guess
+from sfumato.engine.disclosure.boosted_trees import Ensemble, TrainingRows, boost
 from sfumato.engine.disclosure.open_features import (
     PARTS,
+    ColumnKnowledge,
     Design,
     Features,
-    Known,
-    OpenColumn,
-    Outcome,
+    GroupOutcome,
     Sought,
+    UnperturbedColumn,
     features_of,
     known_of,
     parts_of,
@@ -57,6 +58,7 @@ _SHARES: Final = 8
 """Of the most frequent values, the shares within the groups of a column are known."""
 _MOST_CELLS: Final = 2_000_000
 _MOST_STEPS: Final = 200_000_000
+_MOST_BESIDE: Final = 1_000_000
 _STREAM: Final = 0x0C10
 
 
@@ -170,14 +172,14 @@ def sample_rows(count: int, most: int) -> Indices:
     return np.minimum(chosen, count - 1)
 
 
-Look = Callable[[OpenColumn, Sought], Known]
+Look = Callable[[UnperturbedColumn, Sought], ColumnKnowledge]
 """Looks at a whole column; whoever keeps what it finds need not look again."""
 
 
 def estimate_numbers(
     name: str,
     numbers: Floats,
-    columns: Sequence[OpenColumn],
+    columns: Sequence[UnperturbedColumn],
     rows: Indices,
     context: Context,
     units: Integers | None = None,
@@ -247,7 +249,7 @@ _TELLING: Final = 0.05
 
 def _number_fits(
     numbers: Floats,
-    columns: Sequence[OpenColumn],
+    columns: Sequence[UnperturbedColumn],
     sample: Indices,
     context: Context,
     parts: Integers,
@@ -256,29 +258,36 @@ def _number_fits(
     """Learn each part's numbers from the others."""
     finite = np.isfinite(numbers)
     known = slice(None) if finite.all() else np.flatnonzero(finite)
-    sought = Sought(sample, parts, known, (Outcome(known, numbers[known]),))
+    sought = Sought(sample, parts, known, (GroupOutcome(known, numbers[known]),))
     seen = _looked_at(columns, sought, look, context)
 
     def fit(part: int, share: Context) -> _NumberFit:
-        features = features_of(seen, part)
-        return _NumberFit(numbers[sample], features, parts[sample] == part, share)
+        there = parts[sample] == part
+        features = features_of(seen, part, np.flatnonzero(~there))
+        return _NumberFit(numbers[sample], features, there, share)
 
-    return _each_part(fit, context)
+    return _each_part(fit, context, len(sample) * len(columns))
 
 
 _Fit = TypeVar("_Fit")
 
 
-def _each_part(fit: Callable[[int, Context], _Fit], context: Context) -> list[_Fit]:
-    """Learn each part from the others: the first in this thread, which reports, others beside."""
+def _each_part(fit: Callable[[int, Context], _Fit], context: Context, cells: int = 0) -> list[_Fit]:
+    """Learn each part from the others: the first in this thread, which reports, others beside.
+
+    Where each holds so many numbers, they take turns.
+    """
+    if cells > _MOST_BESIDE:
+        shares = [Part(context, (1 + n) / (1 + PARTS), (2 + n) / (1 + PARTS)) for n in range(PARTS)]
+        return [fit(part, share) for part, share in enumerate(shares)]
     with side_by_side(PARTS - 1) as beside:
         others = beside(lambda part: fit(part, Silent()), range(1, PARTS))
         return [fit(0, Part(context, 1 / (1 + PARTS), 1.0)), *others]
 
 
 def _looked_at(
-    columns: Sequence[OpenColumn], sought: Sought, look: Look, context: Context
-) -> list[Known]:
+    columns: Sequence[UnperturbedColumn], sought: Sought, look: Look, context: Context
+) -> list[ColumnKnowledge]:
     found = []
     for place, column in enumerate(columns):
         share = place / len(columns) / (1 + PARTS)
@@ -291,7 +300,7 @@ def estimate_values(
     name: str,
     codes: Integers,
     size: int,
-    columns: Sequence[OpenColumn],
+    columns: Sequence[UnperturbedColumn],
     rows: Indices,
     context: Context,
     units: Integers | None = None,
@@ -320,7 +329,7 @@ def estimate_values(
     place_of = np.full(size + 1, width - 1)
     place_of[kept] = np.arange(width - 1)
     frequent = order[: min(_SHARES, len(kept))]
-    outcomes = tuple(Outcome(np.flatnonzero(codes == value)) for value in frequent.tolist())
+    outcomes = tuple(GroupOutcome(np.flatnonzero(codes == value)) for value in frequent.tolist())
     places, parts = place_of[codes], parts_of(len(codes), units)
     sought = Sought(sample, parts, slice(None), outcomes, places, width)
     fits = _value_fits(sought, _looked_at(columns, sought, look, context), context)
@@ -328,15 +337,13 @@ def estimate_values(
     for fit in fits:
         chances[fit.there] = fit.chances()
     # Who names one of the rarest values names nobody's in particular.
-    guessed = float((chances[:, :-1].argmax(axis=1) == true).mean())
+    guessed = float((best_guess(chances[:, :-1]) == true).mean())
     without = float(counts.max() / counts.sum())
     gained = max(guessed - without, 0.0)
-    shuffled = [_right_shuffled(fits, at, true) for at in range(len(columns) if gained else 0)]
-    telling = [
-        (column.name, left)
-        for column, left in zip(columns, shuffled, strict=False)
-        if guessed - left > _TELLING * gained
-    ]
+    # What no estimate rests on changes none.
+    used = [at for at in range(len(columns)) if gained and any(fit.rests_on(at) for fit in fits)]
+    left = {columns[at].name: _right_shuffled(fits, at, true) for at in used}
+    telling = [(told, share) for told, share in left.items() if guessed - share > _TELLING * gained]
     return ValueEstimate(
         name,
         without,
@@ -349,7 +356,9 @@ def estimate_values(
     )
 
 
-def _value_fits(sought: Sought, seen: Sequence[Known], context: Context) -> list[_ValueFit]:
+def _value_fits(
+    sought: Sought, seen: Sequence[ColumnKnowledge], context: Context
+) -> list[_ValueFit]:
     """Learn each part's chances from the others."""
     assert sought.places is not None
     true, parts = sought.places[sought.sample], sought.parts[sought.sample]
@@ -357,7 +366,8 @@ def _value_fits(sought: Sought, seen: Sequence[Known], context: Context) -> list
     def fit(part: int, share: Context) -> _ValueFit:
         there = parts == part
         start = _beliefs(seen, part, true, ~there, sought.width)
-        return _ValueFit(true, start, features_of(seen, part), there, share)
+        features = features_of(seen, part, np.flatnonzero(~there))
+        return _ValueFit(true, start, features, there, share)
 
     return _each_part(fit, context)
 
@@ -376,21 +386,20 @@ def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
     matrix
         The recipient's transition matrix, of the attribute's whole domain.
     """
-    size, belief = matrix.size, _belief(found, matrix.size)
-    true, rows = found.codes, len(found.sample)
+    size, rows = matrix.size, len(found.sample)
     most = max(_MOST_STEPS // size**2, LEAST_ROWS)
     if size <= MOST_VALUES:
         chosen = sample_rows(rows, most)
-        belief, true = belief[chosen], true[chosen]
+        belief, true = _belief(found, size, chosen), found.codes[chosen]
         right = 0.0
-        for released in range(size):
+        for released in range(matrix.outcomes):
             row = matrix.row(released)
-            right += float(row[true][(belief * row).argmax(axis=1) == true].sum())
+            right += float(row[true][best_guess(belief * row) == true].sum())
         return right / len(true)
     chosen = sample_rows(rows, max(_MOST_CELLS * 10 // size, LEAST_ROWS))
-    belief, true = belief[chosen], true[chosen]
+    belief, true = _belief(found, size, chosen), found.codes[chosen]
     shown = draw_released(matrix, true, uniforms(len(true), _STREAM + 2))
-    guesses = [int((belief[at] * matrix.row(int(y))).argmax()) for at, y in enumerate(shown)]
+    guesses = [int(best_guess(belief[at] * matrix.row(int(y)))) for at, y in enumerate(shown)]
     return float((np.array(guesses) == true).mean())
 
 
@@ -415,22 +424,22 @@ def guessed_member_with(
     """
     everybody, own = likelihood_of_member(matrix, shares, member)
     chosen = sample_rows(len(found.sample), max(_MOST_CELLS * 10 // len(everybody), LEAST_ROWS))
-    belief = _belief(found, len(everybody))[chosen]
+    belief = _belief(found, len(everybody), chosen)
     true = codes[found.sample[chosen]].astype(np.int64)
     shown = draw_released(matrix, true, uniforms(len(true), _STREAM + 2))
     after = belief * everybody
     at = np.arange(len(true))
     after[at, member[shown]] += belief[at, member[shown]] * own[shown]
-    return float((after.argmax(axis=1) == found.codes[chosen]).mean())
+    return float((best_guess(after) == found.codes[chosen]).mean())
 
 
-def _belief(found: ValueEstimate, size: int) -> Floats:
-    """Return what open columns let believe of each record of the sample, shape (sample, m)."""
-    belief = np.zeros((len(found.sample), size))
-    belief[:, found.kept] = found.chances[:, :-1]
+def _belief(found: ValueEstimate, size: int, chosen: Indices) -> Floats:
+    """Return what open columns let believe of some records of the sample, shape (chosen, m)."""
+    belief = np.zeros((len(chosen), size))
+    belief[:, found.kept] = found.chances[chosen, :-1]
     others = np.setdiff1d(np.arange(size), found.kept)
     if len(others):
-        belief[:, others] = found.chances[:, -1:] / len(others)
+        belief[:, others] = found.chances[chosen, -1:] / len(others)
     return belief
 
 
@@ -441,49 +450,61 @@ class _NumberFit:
     """The estimates of one part's numbers, learned from the other parts."""
 
     def __init__(self, true: Floats, features: Features, there: Flags, context: Context) -> None:
-        self.there = there
-        self._features, here = features, ~there
-        learn, watch = features.values[here], features.values[there]
-        self._watch = watch
+        self.there, self._features = there, features
+        here, watched = np.flatnonzero(~there), np.flatnonzero(there)
+        learn, self._watch = features.values(here), features.values(watched)
+        self._bins = features.bins.among(watched)
         self._design = Design(learn, features.levels)
-        self._line = _least_squares(self._design.apply(learn), true[here])
-        self._powers: Floats | None = None
+        terms = self._design.apply(learn)
+        self._lines = {"linear": _least_squares(terms, true[here])}
+        fitted = {"linear": terms @ self._lines["linear"]}
         if (true > 0.0).all():
-            self._powers = _least_squares(
-                self._design.apply(learn, logarithms=True), np.log(true[here])
-            )
-        starts = {how: self._before(how, learn) for how in ("linear", "logarithms", "constant")}
+            terms = self._design.apply(learn, logarithms=True)
+            self._lines["logarithms"] = _least_squares(terms, np.log(true[here]))
+            fitted["logarithms"] = _exponential(terms @ self._lines["logarithms"])
         self._constant = float(np.median(true[here]))
-        self._start = min(starts, key=lambda how: half_width(true[here] - starts[how]))
-        there_before = self._before(self._start, watch)
+        fitted["constant"] = np.full(len(learn), self._constant)
+        self._start = min(fitted, key=lambda how: half_width(true[here] - fitted[how]))
+        self._sums = {how: self._sum(how) for how in self._lines}
         self._trees: Ensemble = boost(
-            Rows(learn, starts[self._start][:, np.newaxis], true[here]),
-            Rows(watch, there_before[:, np.newaxis], true[there]),
+            TrainingRows(features.bins.among(here), fitted[self._start][:, np.newaxis], true[here]),
+            TrainingRows(self._bins, self._before(self._start)[:, np.newaxis], true[there]),
             features.levels,
             shares=False,
             context=context,
         )
+        self._boosted = self._trees.predict(self._bins)[:, 0]
 
-    _constant = 0.0
+    def _sum(self, how: str) -> Floats:
+        terms = self._design.apply(self._watch, logarithms=how == "logarithms")
+        found: Floats = terms @ self._lines[how]
+        return found
 
-    def _before(self, how: str, values: Floats) -> Floats:
-        if how == "linear" or (how == "logarithms" and self._powers is None):
-            return self._design.apply(values) @ self._line
-        if how == "logarithms" and self._powers is not None:
-            powers = self._design.apply(values, logarithms=True) @ self._powers
-            return np.exp(np.clip(powers, -700.0, 700.0))
-        return np.full(len(values), self._constant)
+    def _before(self, how: str, column: int | None = None) -> Floats:
+        """Return the estimates before any trees, perhaps with a column's values shuffled."""
+        if how == "constant":
+            return np.full(len(self._watch), self._constant)
+        if how not in self._lines:
+            how = "linear"
+        total, order = self._sums[how], _shuffling(len(self._watch))
+        for feature in () if column is None else sorted(self._features.of(column)):
+            share = self._design.share_of(
+                feature, self._watch, self._lines[how], logarithms=how == "logarithms"
+            )
+            total = total + (share[order] - share)
+        return _exponential(total) if how == "logarithms" else total
 
-    def guess(self, how: str, values: Floats | None = None) -> Floats:
+    def guess(self, how: str) -> Floats:
         """Return the estimates of one kind."""
-        values = self._watch if values is None else values
-        if how == "trees":
-            return self._before(self._start, values) + self._trees.predict(values)[:, 0]
-        return self._before(how, values)
+        return self._before(self._start) + self._boosted if how == "trees" else self._before(how)
 
     def shuffled(self, how: str, column: int) -> Floats:
         """Return the estimates once a column's values are shuffled."""
-        return self.guess(how, _shuffled(self._watch, self._features.owners == column))
+        if how != "trees":
+            return self._before(how, column)
+        features, order = self._features.of(column), _shuffling(len(self._watch))
+        moved = self._trees.moved(self._bins, order, features)[:, 0]
+        return self._before(self._start, column) + (self._boosted + moved)
 
 
 class _ValueFit:
@@ -498,33 +519,39 @@ class _ValueFit:
         context: Context,
     ) -> None:
         self.there = there
-        self._features, here = features, ~there
+        self._features, here = features, np.flatnonzero(~there)
         before, self._owner = start
-        learn, self._watch = features.values[here], features.values[there]
-        self._before = before[there]
+        self._before, self._bins = before[there], features.bins.among(np.flatnonzero(there))
         self._trees = boost(
-            Rows(learn, before[here], true[here]),
-            Rows(self._watch, self._before, true[there]),
+            TrainingRows(features.bins.among(here), before[here], true[here]),
+            TrainingRows(self._bins, self._before, true[there]),
             features.levels,
             shares=True,
             context=context,
         )
+        self._found = self._before + self._trees.predict(self._bins)
 
     def chances(self) -> Floats:
         """Return the chances of each value, shape (rows, width)."""
-        return scipy.special.softmax(self._before + self._trees.predict(self._watch), axis=1)
+        return scipy.special.softmax(self._found, axis=1)
+
+    def rests_on(self, column: int) -> bool:
+        """Whether the chances could be others if a column's values were."""
+        return column == self._owner or self._trees.rests_on(self._features.of(column))
 
     def shuffled(self, column: int) -> Indices:
         """Return the guesses once a column's values are shuffled."""
-        values = _shuffled(self._watch, self._features.owners == column)
-        before = self._before
+        if not self.rests_on(column):
+            return best_guess(self._found[:, :-1])
+        order = _shuffling(len(self._before))
+        found = self._found + self._trees.moved(self._bins, order, self._features.of(column))
         if column == self._owner:
-            before = before[_shuffling(len(before))]
-        return (before + self._trees.predict(values))[:, :-1].argmax(axis=1)
+            found += self._before[order] - self._before
+        return best_guess(found[:, :-1])
 
 
 def _beliefs(
-    seen: Sequence[Known], part: int, true: Indices, here: Flags, width: int
+    seen: Sequence[ColumnKnowledge], part: int, true: Indices, here: Flags, width: int
 ) -> tuple[Floats, int]:
     """Return logarithms of chances before any trees, and by which column's groups they are.
 
@@ -572,11 +599,8 @@ def _shuffling(count: int) -> Indices:
     return np.argsort(uniforms(count, _STREAM + 3))
 
 
-def _shuffled(values: Floats, which: Flags) -> Floats:
-    order = _shuffling(len(values))
-    changed = values.copy()
-    changed[:, which] = values[order][:, which]
-    return changed
+def _exponential(logarithms: Floats) -> Floats:
+    return np.exp(np.clip(logarithms, -700.0, 700.0))
 
 
 def _joined(fits: Sequence[_NumberFit], sample: Indices, how: str) -> Floats:
@@ -589,6 +613,33 @@ def _joined(fits: Sequence[_NumberFit], sample: Indices, how: str) -> Floats:
 def _least_squares(terms: Floats, outcome: Floats) -> Floats:
     # Terms that follow from others (a category's last value) share the weight.
     middle = outcome.mean()
-    found: Floats = scipy.linalg.lstsq(terms, outcome - middle, cond=1e-10)[0]
+    found = _by_products(terms, outcome - middle) if terms.shape[1] >= _MANY_TERMS else None
+    if found is None:
+        found = scipy.linalg.lstsq(terms, outcome - middle, cond=1e-10)[0]
     found[0] += middle
+    return found
+
+
+_MANY_TERMS: Final = 100
+"""Of so many terms, the normal equations are solved: a tenth of the work."""
+_SAME_AS_OTHERS, _APART = 1e-13, 1e-9
+"""Directions of less than this share of the largest one's square are rounding, of more are not."""
+
+
+def _by_products(terms: Floats, outcome: Floats) -> Floats | None:
+    """Return the least squares solution by the terms' products with one another.
+
+    None where some combination of terms varies so little that its square can't be told from
+    rounding. What squaring loses of the rest is made good by solving for what is left once more.
+    """
+    squares, directions = scipy.linalg.eigh(terms.T @ terms)
+    shares = squares / squares[-1]
+    if bool(((shares > _SAME_AS_OTHERS) & (shares < _APART)).any()):
+        return None
+    kept = shares >= _APART
+    squares, directions = squares[kept], directions[:, kept]
+    found: Floats = np.zeros(terms.shape[1])
+    for _ in range(2):
+        left = terms.T @ (outcome - terms @ found)
+        found += directions @ ((directions.T @ left) / squares)
     return found

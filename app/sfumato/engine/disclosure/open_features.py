@@ -6,14 +6,16 @@ hold the record's own value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 import scipy
 
-from sfumato.engine.core.values import Flags, Floats, Indices, Integers
+from sfumato.engine.core.values import Bytes, Flags, Floats, Indices, Integers
+from sfumato.engine.disclosure.feature_bins import Bins, Placed, bins_of
 from sfumato.engine.randomness.keys import uniforms
 
 PARTS: Final = 3
@@ -25,7 +27,7 @@ _STREAM: Final = 0x0C11
 
 
 @dataclass(frozen=True, eq=False)
-class OpenColumn:
+class UnperturbedColumn:
     """A column as every recipient sees it, whole.
 
     Parameters
@@ -49,14 +51,35 @@ class OpenColumn:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What is known of the sample's rows in one part's estimate, shape (rows, F).
+    """What is known of the sample's rows in one part's estimate.
 
-    `owners` says of which column each feature is, `levels` which features are codes.
+    Parameters
+    ----------
+    bins
+        The features' bins, learned from the rows of the other parts.
+    owners
+        Of which column each feature is, shape (F,).
+    levels
+        Which features are codes, shape (F,).
+    placed
+        The features themselves.
     """
 
-    values: Floats
+    bins: Bins = field(repr=False)
     owners: Indices
     levels: Flags
+    placed: Sequence[Placed] = field(repr=False)
+
+    def values(self, rows: Indices) -> Floats:
+        """Return the features in some rows, shape (rows, F)."""
+        found = np.empty((len(rows), len(self.placed)), order="F")
+        for place, each in enumerate(self.placed):
+            found[:, place] = each.values[each.places[rows]]
+        return found
+
+    def of(self, column: int) -> frozenset[int]:
+        """Return the features of a column."""
+        return frozenset(np.flatnonzero(self.owners == column).tolist())
 
 
 def parts_of(count: int, units: Integers | None = None) -> Integers:
@@ -71,7 +94,7 @@ def parts_of(count: int, units: Integers | None = None) -> Integers:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class GroupOutcome:
     """What is averaged within groups: a number of some rows, or which rows have a value.
 
     Parameters
@@ -85,7 +108,7 @@ class Outcome:
     rows: Indices | slice
     weights: Floats | None = None
 
-    def of(self, counted: Flags | None) -> Outcome:
+    def of(self, counted: Flags | None) -> GroupOutcome:
         """Return the outcome in those rows that are counted."""
         if counted is None:
             return self
@@ -94,7 +117,7 @@ class Outcome:
         else:
             inside = counted[self.rows]
             rows = self.rows[inside]
-        return Outcome(rows, None if self.weights is None else self.weights[inside])
+        return GroupOutcome(rows, None if self.weights is None else self.weights[inside])
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,46 +144,47 @@ class Sought:
     sample: Indices
     parts: Integers
     known: Indices | slice
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[GroupOutcome, ...]
     places: Indices | None = None
     width: int = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class ColumnKnowledge:
     """What a sample knows of one column, and of the attribute within the column's groups.
 
     Parameters
     ----------
     number, level
-        The column's numbers, or its codes, shape (s,); None where it has none.
+        The column's numbers, or its codes; None where it has none.
     averages
         What it knows of the attribute's averages within its groups; None where groups are few.
     shares
         How often each value occurs within its groups; None for numbers.
     """
 
-    number: Floats | None
-    level: Floats | None
+    number: Placed | None
+    level: Placed | None
     averages: GroupAverages | None
     shares: GroupShares | None
 
 
-def known_of(column: OpenColumn, sought: Sought) -> Known:
+def known_of(column: UnperturbedColumn, sought: Sought) -> ColumnKnowledge:
     """Return what a sample knows of a column; the only thing that reads the whole column."""
     sample, codes = sought.sample, column.codes
     number = level = averages = shares = None
     if column.numbers is not None:
-        number = np.where(np.isfinite(column.numbers), column.numbers, np.nan)[sample]
+        some = column.numbers[sample]
+        number = Placed.of(np.where(np.isfinite(some), some, np.nan))
     if codes is not None:
         size = int(codes.max()) + 1
         if column.numbers is None and size <= ONE_BY_ONE:
-            level = codes[sample].astype(np.float64)
+            level = Placed.of(codes[sample].astype(np.float64))
         else:
             averages = GroupAverages.of(codes, size, sought, column.counted)
         if sought.places is not None:
             shares = GroupShares.of(codes, sought.places, sought, column.counted)
-    return Known(number, level, averages, shares)
+    return ColumnKnowledge(number, level, averages, shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,16 +193,16 @@ class GroupAverages:
 
     Parameters
     ----------
-    own
-        The part of each row, shape (s,).
+    places
+        Each row's group and part among groups · parts, shape (s,).
     counts, sums
-        Of the row's group in each part, shapes (s, parts) and (outcomes, s, parts).
+        Of each group in each part, shapes (groups, parts) and (outcomes, groups, parts).
     shrunk
         For each outcome and part, what is learned without this part: the mean, and with how many
         rows' weight it enters a group's.
     """
 
-    own: Integers
+    places: Integers
     counts: Floats
     sums: Floats
     shrunk: tuple[tuple[tuple[float, float], ...], ...]
@@ -190,8 +214,8 @@ class GroupAverages:
         """Return what the rows of a sample know of the groups of a column."""
         joint = codes * PARTS + sought.parts
         shape = (size, PARTS)
-        group = codes[sought.sample]
-        known = Outcome(sought.known).of(counted).rows
+        asked, group = _groups_of(codes, size, sought.sample)
+        known = GroupOutcome(sought.known).of(counted).rows
         counts = np.bincount(joint[known], minlength=size * PARTS).reshape(shape)
         every, shrunk = [], []
         for outcome in (each.of(counted) for each in sought.outcomes):
@@ -202,7 +226,7 @@ class GroupAverages:
                 if weights is None
                 else np.bincount(keys, weights**2, size * PARTS).reshape(shape)
             )
-            every.append(sums[group])
+            every.append(sums[asked])
             learned = [np.flatnonzero(np.arange(PARTS) != part) for part in range(PARTS)]
             shrunk.append(
                 tuple(
@@ -210,24 +234,31 @@ class GroupAverages:
                     for which in learned
                 )
             )
-        own = sought.parts[sought.sample]
-        found = counts[group].astype(np.float64), np.array(every), tuple(shrunk)
-        return cls(own, *found)
+        places = _with_parts(group, len(asked), sought)
+        return cls(places, counts[asked].astype(np.float64), np.array(every), tuple(shrunk))
 
-    def without(self, part: int) -> list[Floats]:
+    def without(self, part: int) -> list[Placed]:
         """Return each outcome's average, from all parts but the row's own and this one."""
         used = np.ones((PARTS, PARTS))  # by the row's own part
         np.fill_diagonal(used, 0.0)
         used[:, part] = 0.0
-        which = used[self.own]
-        number = (self.counts * which).sum(axis=1)
+        number = self.counts @ used.T
         found = []
         for sums, shrunk in zip(self.sums, self.shrunk, strict=True):
             prior, strength = shrunk[part]
             with np.errstate(invalid="ignore", divide="ignore"):
-                means = ((sums * which).sum(axis=1) + strength * prior) / (number + strength)
-            found.append(np.where(np.isfinite(means), means, prior))
+                means = (sums @ used.T + strength * prior) / (number + strength)
+            means = np.where(np.isfinite(means), means, prior)
+            found.append(Placed(means.ravel(), self.places))
         return found
+
+
+def _groups_of(codes: Integers, size: int, sample: Indices) -> tuple[Indices, Indices]:
+    """Return the groups that a sample asks for, ascending, and each of its rows' place there."""
+    group = codes[sample]
+    there = np.zeros(size, dtype=np.bool_)
+    there[group] = True
+    return np.flatnonzero(there), (there.cumsum() - 1)[group]
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,14 +267,13 @@ class GroupShares:
 
     Parameters
     ----------
-    own, group
-        Each row's part and group, shape (s,).
+    places
+        Each row's group and part among groups · parts, shape (s,).
     counts
         By group and part, shape (groups · parts, width).
     """
 
-    own: Integers
-    group: Indices
+    places: Integers
     counts: scipy.sparse.csr_array
 
     @classmethod
@@ -251,62 +281,100 @@ class GroupShares:
         cls, codes: Integers, places: Indices, sought: Sought, counted: Flags | None = None
     ) -> GroupShares:
         """Count the values in the groups of a column, as far as a sample asks for them."""
-        asked, group = np.unique(codes[sought.sample], return_inverse=True)
-        number = np.full(int(codes.max()) + 1, -1)
-        number[asked] = np.arange(len(asked))
-        groups = number[codes]
-        asked_for = groups >= 0 if counted is None else counted & (groups >= 0)
-        there: Indices | slice = slice(None) if asked_for.all() else np.flatnonzero(asked_for)
-        rows = groups[there] * PARTS + sought.parts[there]
-        keys = rows * sought.width + places[there]
+        groups_of_all = int(codes.max()) + 1
+        asked, group = _groups_of(codes, groups_of_all, sought.sample)
+        if len(asked) < groups_of_all:
+            number = np.full(groups_of_all, -1)
+            number[asked] = np.arange(len(asked))
+            codes = number[codes]
+            counted = codes >= 0 if counted is None else counted & (codes >= 0)
+        there: Indices | slice = slice(None) if counted is None else np.flatnonzero(counted)
+        keys = (codes[there] * PARTS + sought.parts[there]) * sought.width + places[there]
         size = len(asked) * PARTS * sought.width
         counts = np.bincount(keys, minlength=size).reshape(-1, sought.width)
         # Of many values few occur in a group.
-        return cls(sought.parts[sought.sample], group, scipy.sparse.csr_array(counts))
+        return cls(_with_parts(group, len(asked), sought), scipy.sparse.csr_array(counts))
+
+    def _elsewhere(self, part: int) -> Iterator[tuple[Indices, Integers]]:
+        """Yield the rows that learn from each part but this one, and their group's place there."""
+        own = self.places % PARTS
+        for other in range(PARTS):
+            if other != part:
+                here = np.flatnonzero(own != other)
+                yield here, self.places[here].astype(np.int64) - own[here] + other
 
     def of_values(self, part: int, places: Indices) -> tuple[Floats, Floats]:
         """Return what `without` has of one value of each row, and of all together, shape (s,)."""
-        width = self.counts.shape[1]
-        cells = self.counts.tocoo()
+        counts, width = self.counts, self.counts.shape[1]
+        dense = counts.toarray().ravel() if math.prod(counts.shape) <= _DENSE else None
+        cells = counts.tocoo()
         keys = cells.row.astype(np.int64) * width + cells.col  # ascending, as rows of a CSR are
-        totals = np.asarray(self.counts.sum(axis=1)).ravel()
-        found, total = np.zeros(len(self.group)), np.zeros(len(self.group))
-        for other in range(PARTS):
-            if other != part:
-                here = np.flatnonzero(self.own != other)
-                rows = self.group[here] * PARTS + other
-                total[here] += totals[rows]
-                wanted = rows * width + places[here]
-                at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-                found[here] += np.where(keys[at] == wanted, cells.data[at], 0)
+        totals = np.asarray(counts.sum(axis=1)).ravel()
+        found, total = np.zeros(len(self.places)), np.zeros(len(self.places))
+        for here, rows in self._elsewhere(part):
+            total[here] += totals[rows]
+            wanted = rows * width + places[here]
+            if dense is not None:
+                found[here] += dense[wanted]
+                continue
+            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            found[here] += np.where(keys[at] == wanted, cells.data[at], 0)
         return found, total
 
     def without(self, part: int) -> Floats:
         """Return the counts from all parts but the row's own and this one, shape (s, width)."""
-        found = np.zeros((len(self.group), self.counts.shape[1]))
-        for other in range(PARTS):
-            if other != part:
-                here = np.flatnonzero(self.own != other)
-                found[here] += self.counts[self.group[here] * PARTS + other].toarray()
+        found = np.zeros((len(self.places), self.counts.shape[1]))
+        for here, rows in self._elsewhere(part):
+            found[here] += self.counts[rows].toarray()
         return found
 
 
-def features_of(columns: Sequence[Known], part: int) -> Features:
+_DENSE: Final = 1 << 18
+"""So few counts are looked up where they stand, with no search."""
+
+
+def _with_parts(group: Indices, groups: int, sought: Sought) -> Integers:
+    """Return each row's group and part as one number, shape (s,)."""
+    found = group * PARTS + sought.parts[sought.sample]
+    return found.astype(np.min_scalar_type(groups * PARTS))
+
+
+def features_of(columns: Sequence[ColumnKnowledge], part: int, learned: Indices) -> Features:
     """Return the features of the sample, none of which knows a record's own outcome.
 
     Averages within the groups of a column come for the rows of `part` from all other parts, and
     for the others from those parts that are neither their own nor `part`.
+
+    Parameters
+    ----------
+    columns
+        What is known of each column.
+    part
+        The part that is estimated.
+    learned
+        The rows of the other parts.
     """
-    values: list[Floats] = []
+    placed: list[Placed] = []
+    tables: list[Bytes] = []
     owners: list[int] = []
     levels: list[bool] = []
-    for place, column in enumerate(columns):
+    for owner, column in enumerate(columns):
         own = [each for each in (column.number, column.level) if each is not None]
         averages = [] if column.averages is None else column.averages.without(part)
-        values += [*own, *averages]
-        owners += [place] * (len(own) + len(averages))
-        levels += [each is column.level for each in own] + [False] * len(averages)
-    return Features(np.stack(values, axis=1), np.array(owners), np.array(levels))
+        counts: Integers = np.empty(0, dtype=np.int64)
+        counted = None
+        for each in (*own, *averages):
+            if each.places is not counted:  # the averages of a column share their places
+                counted = each.places
+                counts = np.bincount(each.places[learned], minlength=len(each.values)).astype(
+                    np.int64
+                )
+            levels.append(each is column.level)
+            owners.append(owner)
+            tables.append(bins_of(each.values, counts, level=levels[-1]))
+            placed.append(each)
+    bins = Bins(tables, [each.places for each in placed])
+    return Features(bins, np.array(owners), np.array(levels), placed)
 
 
 def _shrinkage(counts: Integers, sums: Floats, squares: Floats) -> tuple[float, float]:
@@ -335,7 +403,7 @@ class Design:
         counts = np.maximum((~np.isnan(learn)).sum(axis=0), 1)
         self._centres = known.sum(axis=0) / counts
         filled = np.where(np.isnan(learn), self._centres, learn)
-        self._scales = np.where(filled.std(axis=0) > 0.0, filled.std(axis=0), 1.0)
+        self._scales = _spreads(filled)
         self._missing = np.isnan(learn).any(axis=0) & ~levels
         self._positive = ~levels & (np.nan_to_num(learn, nan=1.0) > 0.0).all(axis=0)
         self._codes = [
@@ -344,21 +412,54 @@ class Design:
         ]
         logs = np.log(np.where(self._positive, filled, 1.0))
         self._log_centres = logs.mean(axis=0)
-        self._log_scales = np.where(logs.std(axis=0) > 0.0, logs.std(axis=0), 1.0)
+        self._log_scales = _spreads(logs)
 
     def apply(self, values: Floats, *, logarithms: bool = False) -> Floats:
         """Return the terms, shape (rows, T); positive numbers by their logarithms if asked."""
-        filled = np.where(np.isnan(values), self._centres, values)
-        terms = [np.ones((len(values), 1))]
-        usual = (filled - self._centres) / self._scales
-        if logarithms:
-            least = np.maximum(filled, np.finfo(np.float64).tiny)
-            logs = np.log(np.where(self._positive, least, 1.0))
-            usual = np.where(self._positive, (logs - self._log_centres) / self._log_scales, usual)
-        terms.append(usual[:, ~self._levels])
-        terms.append(np.isnan(values[:, self._missing]).astype(np.float64))
-        terms += [
-            (values[:, [place]] == self._codes[place]).astype(np.float64)
-            for place in np.flatnonzero(self._levels).tolist()
-        ]
-        return np.hstack(terms)
+        numbers = np.flatnonzero(~self._levels)
+        missing = np.flatnonzero(self._missing)
+        wide = 1 + len(numbers) + len(missing) + sum(map(len, self._codes))
+        terms, at = np.empty((len(values), wide), order="F"), 1  # one column after the other
+        terms[:, 0] = 1.0
+        for feature in numbers.tolist():
+            terms[:, at] = self._number(feature, values[:, feature], logarithms=logarithms)
+            at += 1
+        for feature in missing.tolist():
+            terms[:, at] = np.isnan(values[:, feature])
+            at += 1
+        for feature, codes in enumerate(self._codes):
+            for code in codes.tolist():
+                terms[:, at] = values[:, feature] == code
+                at += 1
+        return terms
+
+    def _number(self, feature: int, column: Floats, *, logarithms: bool) -> Floats:
+        filled = np.where(np.isnan(column), self._centres[feature], column)
+        if logarithms and self._positive[feature]:
+            logs = np.log(np.maximum(filled, np.finfo(np.float64).tiny))
+            found: Floats = (logs - self._log_centres[feature]) / self._log_scales[feature]
+            return found
+        return (filled - self._centres[feature]) / self._scales[feature]
+
+    def share_of(
+        self, feature: int, values: Floats, weights: Floats, *, logarithms: bool = False
+    ) -> Floats:
+        """Return what a feature's terms add to `apply(values) @ weights`, shape (rows,)."""
+        column = values[:, feature]
+        numbers, missing = int((~self._levels).sum()), int(self._missing.sum())
+        if self._levels[feature]:
+            first = 1 + numbers + missing + sum(map(len, self._codes[:feature]))
+            codes = self._codes[feature]
+            return (column[:, np.newaxis] == codes) @ weights[first : first + len(codes)]
+        term = self._number(feature, column, logarithms=logarithms)
+        found: Floats = term * weights[1 + int((~self._levels[:feature]).sum())]
+        if self._missing[feature]:
+            place = 1 + numbers + int(self._missing[:feature].sum())
+            found += np.isnan(column) * weights[place]
+        return found
+
+
+def _spreads(values: Floats) -> Floats:
+    """Return the standard deviations of columns, 1 where they differ by rounding alone."""
+    found: Floats = values.std(axis=0)
+    return np.where(found > 1e-12 * np.abs(values).max(axis=0), found, 1.0)

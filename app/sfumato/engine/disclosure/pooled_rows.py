@@ -27,9 +27,10 @@ import scipy
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Integers
+from sfumato.engine.disclosure.best_guess import best_guess
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.keys import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, places_of, uniforms
 
 Counts = Integers
 
@@ -39,6 +40,9 @@ DRAWS: Final = 200_000
 """Released rows drawn for each size of a unit."""
 _LARGEST_EXACT: Final = 60
 _TIED: Final = 1e-9
+_UNIT_STEPS: Final = 100_000_000
+_FEWEST_UNITS: Final = 1_000
+_CELLS: Final = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,8 @@ def chances(matrix: PerturbationMatrix, prior: Vector, rows: int) -> tuple[Vecto
         steps = int((prior > 0.0).sum()) * rows * min(rows + 1, matrix.size)
         if (other[prior > 0.0] > 0.0).all() and rows <= _LARGEST_EXACT and steps <= MOST_STEPS:
             return _by_series(matrix, other, prior, rows), exact
+    if matrix.shows_symbols:
+        return _drawn_units(matrix, prior, rows)
     return _drawn(matrix, prior, rows)
 
 
@@ -222,6 +228,33 @@ def _power(series: Vector, times: int, degree: int) -> Vector:
     return padded
 
 
+def _drawn_units(matrix: PerturbationMatrix, prior: Vector, rows: int) -> tuple[Vector, Vector]:
+    """Return the chances from drawn units, whose values are spread over the prior.
+
+    Of thousands of codes no one is drawn often enough to be told by itself: all that occur have the
+    chance and the error of all together.
+    """
+    possible = np.flatnonzero(prior > 0.0)
+    draws = int(np.clip(_UNIT_STEPS // (rows * len(possible)), _FEWEST_UNITS, DRAWS // rows))
+    steps = np.cumsum(prior[possible])
+    places = places_of(steps, (np.arange(draws) + 0.5) / draws)
+    scores_before, wins = np.log(prior[possible]), 0
+    at_once = max(_CELLS // len(possible), 1)
+    for number, start in enumerate(range(0, draws, at_once)):
+        true = places[start : start + at_once]
+        scores = np.tile(scores_before, (len(true), 1))
+        for row in range(rows):
+            seen = uniforms(len(true), (number << 20) + (row << 8) + rows)
+            released = draw_released(matrix, possible[true], seen)
+            with np.errstate(divide="ignore"):
+                scores += np.log(matrix.block(released, possible))
+        wins += int((best_guess(scores) == true).sum())
+    share = wins / draws
+    occurs = (prior > 0.0).astype(np.float64)
+    error = math.sqrt(max(share * (1.0 - share), 1.0 / draws) / draws)
+    return share * occurs, error * occurs
+
+
 def _drawn(matrix: PerturbationMatrix, prior: Vector, rows: int) -> tuple[Vector, Vector]:
     """Return the chances from drawn rows, for every value that a unit has, with their errors."""
     possible = np.flatnonzero(prior > 0.0)
@@ -238,7 +271,7 @@ def _drawn(matrix: PerturbationMatrix, prior: Vector, rows: int) -> tuple[Vector
         scores = np.tile(scores_before, (draws, 1))
         for column in released.reshape(draws, rows).T:
             scores += logs[:, column].T
-        wins = float((scores.argmax(axis=1) == place).mean())
+        wins = float((best_guess(scores) == place).mean())
         right[value] = wins
         error[value] = math.sqrt(max(wins * (1.0 - wins), 1.0 / draws) / draws)
     return right, error

@@ -28,7 +28,14 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags, Integers
-from sfumato.engine.disclosure.coalition_risk import BLOCK, chain_beliefs, entries_of, rows_of
+from sfumato.engine.disclosure.best_guess import weight_of_best
+from sfumato.engine.disclosure.coalition_risk import (
+    BLOCK,
+    chain_beliefs,
+    entries_of,
+    outcomes_in,
+    rows_of,
+)
 from sfumato.engine.disclosure.record_risk import BINS, CERTAIN, RecordRisk, steps_of
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
@@ -80,7 +87,7 @@ class RealizedRisk:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class _HeldCells:
     """Records that share their true value and all that is held of them.
 
     `held` has a row for each outcome, the most trusted member first; `outcome` (ascending),
@@ -201,8 +208,9 @@ class _Pattern:
         self._alone = _Alone(self._matrices[0], shares)
         members = len(self._matrices)
         self._counts: Integers | None = None
-        if _can_count(records, members, len(shares)):
-            self._counts = np.zeros(len(shares) ** (members + 1), dtype=np.int64)
+        self._width = max(len(shares), outcomes_in(self._matrices))
+        if _can_count(records, members, self._width):
+            self._counts = np.zeros(self._width ** (members + 1), dtype=np.int64)
         most = max(WORK // (len(shares) * members), 1)
         # Spread evenly, so that no part of the table is left out.
         self._chosen = np.linspace(0, records - 1, min(most, records)).astype(np.int64)
@@ -210,13 +218,13 @@ class _Pattern:
 
     def add(self, true: Codes, held: Sequence[Codes], places: Integers, context: Context) -> None:
         seen = [np.zeros_like(true)] if self._nobody else held
-        cells = _cells(true, seen[:1], len(self._shares), Part(context, 0.0, 0.4))
+        cells = _cells(true, seen[:1], self._width, Part(context, 0.0, 0.4))
         self._alone.add(cells, Part(context, 0.4, 0.8))
         if len(self._matrices) == 1:
             return
         if self._counts is not None:
             counting = Part(context, 0.8, 1.0)
-            self._counts += _counted(true, seen, len(self._shares), counting)
+            self._counts += _counted(true, seen, self._width, counting)
             return
         at = np.minimum(np.searchsorted(self._chosen, places), len(self._chosen) - 1)
         kept = self._chosen[at] == places
@@ -229,12 +237,13 @@ class _Pattern:
         if len(self._matrices) == 1:
             average = risk.average
             return RealizedRisk(risk, average, average, 0.0, records, records), counts
-        size = len(self._shares)
         if self._counts is not None:
-            cells = _cells_of(self._counts, size, len(self._matrices))
+            cells = _cells_of(self._counts, self._width, len(self._matrices))
         else:
             *held, true = np.concatenate(self._rows, axis=1)
-            cells = _Cells(np.stack(held, axis=1), np.arange(len(true)), true, np.ones_like(true))
+            cells = _HeldCells(
+                np.stack(held, axis=1), np.arange(len(true)), true, np.ones_like(true)
+            )
         found = _compared(cells, self._matrices, self._channels, self._shares, risk, context)
         return replace(found, records=records), counts
 
@@ -247,10 +256,13 @@ def _can_count(rows: int, members: int, size: int) -> bool:
 def _check(
     true: Codes, held: Sequence[Codes], matrices: Sequence[PerturbationMatrix], size: int
 ) -> None:
-    columns = [true, *held]
+    columns, most = [true, *held], [size, *(matrix.outcomes for matrix in matrices)]
     fits = len(held) == len(matrices) > 0 and all(m.size == size for m in matrices)
     fits = fits and all(len(column) == len(true) for column in columns)
-    if not fits or any(int(c.min(initial=0)) < 0 or int(c.max(initial=0)) >= size for c in columns):
+    if not fits or any(
+        int(column.min(initial=0)) < 0 or int(column.max(initial=0)) >= ends
+        for column, ends in zip(columns, most, strict=True)
+    ):
         raise _misfit(len(true))
 
 
@@ -262,12 +274,12 @@ def _misfit(rows: int) -> TableError:
     )
 
 
-def _cells(true: Codes, held: Sequence[Codes], size: int, context: Context) -> _Cells:
+def _cells(true: Codes, held: Sequence[Codes], size: int, context: Context) -> _HeldCells:
     """Count equal records together where that makes fewer; else every record is its own."""
     if not _can_count(len(true), len(held), size):
         everything = np.arange(len(true))
         kept = np.stack([column.astype(np.int64) for column in held], axis=1)
-        return _Cells(kept, everything, true.astype(np.int64), np.ones_like(everything))
+        return _HeldCells(kept, everything, true.astype(np.int64), np.ones_like(everything))
     return _cells_of(_counted(true, held, size, context), size, len(held))
 
 
@@ -283,12 +295,12 @@ def _counted(true: Codes, held: Sequence[Codes], size: int, context: Context) ->
     return counts
 
 
-def _cells_of(counts: Integers, size: int, members: int) -> _Cells:
+def _cells_of(counts: Integers, size: int, members: int) -> _HeldCells:
     """Return the combinations that occur."""
     occurs = np.flatnonzero(counts)
     outcomes, at = np.unique(occurs // size, return_inverse=True)
     kept = np.stack(np.unravel_index(outcomes, (size,) * members), axis=1).astype(np.int64)
-    return _Cells(kept, at.astype(np.int64), occurs % size, counts[occurs])
+    return _HeldCells(kept, at.astype(np.int64), occurs % size, counts[occurs])
 
 
 class _Alone:
@@ -301,7 +313,7 @@ class _Alone:
         self._sums, self._certain, self.counts = (np.zeros(size) for _ in range(3))
         self._histogram, self._guessed = np.zeros(BINS), 0.0
 
-    def add(self, cells: _Cells, context: Context) -> None:
+    def add(self, cells: _HeldCells, context: Context) -> None:
         if self._best is None:
             self._best = _likeliest(self._matrix, self._shares, Part(context, 0.0, 0.3))
         (best, ties), size, expected = self._best, len(self._shares), self._expected
@@ -344,18 +356,18 @@ def _likeliest(
     matrix: PerturbationMatrix, shares: Vector, context: Context
 ) -> tuple[Vector, Vector]:
     """Return, for each released value, the likeliest original's likelihood and how many tie."""
-    size = len(shares)
-    best, ties = np.zeros(size), np.ones(size)
-    step = max(BLOCK // size, 1)
-    for part in _parts(size, step, context, "Finding the best guesses"):
-        joint = rows_of(matrix, np.arange(size)[part]) * shares
-        best[part] = joint.max(axis=1)
+    outcomes = matrix.outcomes
+    best, ties = np.zeros(outcomes), np.ones(outcomes)
+    step = max(BLOCK // len(shares), 1)
+    for part in _parts(outcomes, step, context, "Finding the best guesses"):
+        joint = rows_of(matrix, np.arange(outcomes)[part]) * shares
+        best[part] = weight_of_best(joint)
         ties[part] = (joint >= best[part, None] * (1.0 - TIED)).sum(axis=1)
     return best, ties
 
 
 def _compared(
-    cells: _Cells,
+    cells: _HeldCells,
     matrices: Sequence[PerturbationMatrix],
     channels: Sequence[PerturbationMatrix],
     shares: Vector,

@@ -33,6 +33,7 @@ import numpy as np
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.values import Floats, Indices, Integers
+from sfumato.engine.disclosure.best_guess import weight_of_best
 from sfumato.engine.disclosure.gaussian_attack import Prior
 from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
@@ -108,7 +109,7 @@ class RecordRisk:
         return min(at + 1, BINS) / BINS
 
 
-class Tally:
+class RiskTally:
     """Adds outcomes up to a `RecordRisk`.
 
     Parameters
@@ -144,7 +145,7 @@ class Tally:
         self._histogram += np.bincount(
             steps_of(belief).ravel(), weights=joint.ravel(), minlength=BINS
         )
-        self._guessed += float(joint.max(axis=1).sum())
+        self._guessed += float(weight_of_best(joint).sum())
 
     def add_draws(self, true: Integers, each: Vector, belief: Vector, best: Vector) -> None:
         """Add outcomes that were drawn for records whose true values are known.
@@ -273,7 +274,7 @@ class WholeBeliefs:
 
     def of_best(self) -> Vector:
         """Return the probability given to each record's likeliest value."""
-        return self._weights.max(axis=1)
+        return weight_of_best(self._weights)
 
 
 class SparseBeliefs:
@@ -342,7 +343,7 @@ _CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
-class Shown:
+class TellingRelease:
     """What one release shows of an attribute in those records of which it is the most telling.
 
     Parameters
@@ -361,7 +362,7 @@ class Shown:
 
 
 def weights_of_records(
-    shown: Sequence[Shown], person: Vector, others: Vector, count: int
+    shown: Sequence[TellingRelease], person: Vector, others: Vector, count: int
 ) -> Vector:
     """Return by how much what is shown makes each record likelier to be the person's, shape (k,).
 
@@ -382,7 +383,7 @@ def weights_of_records(
 
 
 def belief_about_person(
-    shown: Sequence[Shown], weights: Vector, person: Vector, others: Vector
+    shown: Sequence[TellingRelease], weights: Vector, person: Vector, others: Vector
 ) -> Vector:
     """Return what is believed of the person once the records are looked at, shape (m,).
 
@@ -398,7 +399,7 @@ def belief_about_person(
     evidence = np.zeros(size)
     for each in shown:
         seen = weights[each.records]
-        counted = np.bincount(each.codes, seen, size).astype(np.float64)
+        counted = np.bincount(each.codes, seen, each.matrix.outcomes).astype(np.float64)
         expected = each.matrix.apply(others)
         evidence += each.matrix.apply_transposed(_ratio(counted, expected))
         unseen[each.records] = 0.0

@@ -35,7 +35,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.disclosure.group_tails import (
     CountLaw,
-    Draw,
+    SampleDraw,
     Tails,
     beyond,
     count_law,
@@ -72,7 +72,7 @@ class Weighted(NamedTuple):
 
 
 def copies_in_part(
-    law: CountLaw, draw: Draw, size: int, count: int, sample: int, records: int
+    law: CountLaw, draw: SampleDraw, size: int, count: int, sample: int, records: int
 ) -> Weighted:
     """Return how many rows of a part of a resampled group hold a copy of a value, at the top.
 
@@ -101,9 +101,9 @@ def copies_in_part(
     return copies if records == size else _dealt(copies, size, records)
 
 
-def _drawn(draw: Draw, size: int, count: int, sample: int) -> Weighted:
+def _drawn(draw: SampleDraw, size: int, count: int, sample: int) -> Weighted:
     """Return how many records with the value are drawn."""
-    if draw is Draw.BY_VALUE:
+    if draw is SampleDraw.BY_VALUE:
         fewer, rest = divmod(count * sample, size)
         share = rest / size
         return _gathered(np.array([fewer, fewer + 1]), np.array([1.0 - share, share]))
@@ -325,7 +325,7 @@ class Resampling(NamedTuple):
     """
 
     samples: Integers
-    draw: Draw
+    draw: SampleDraw
     top: float
     retention: float
     size_of_domain: int
@@ -347,7 +347,7 @@ class Trials(NamedTuple):
     """
 
     counts: Integers
-    draw: Draw
+    draw: SampleDraw
     law: ResampledLaw | None = None
 
 
@@ -531,7 +531,7 @@ class ResampledLaw:
         # Of what is drawn; of who is drawn; of which copies fall to a part; of rounding copies.
         repeats = rows**2 / samples
         copies = repeats.sum() * _row_variance(self._drawn, f)
-        if how.draw is Draw.AT_RANDOM:
+        if how.draw is SampleDraw.AT_RANDOM:
             at_random = (repeats * (sizes - samples) / others).sum()
             copies += at_random * how.top**2 * f * (1.0 - f)
         else:

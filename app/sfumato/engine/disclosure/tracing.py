@@ -91,7 +91,7 @@ class RowGroups:
 
 
 @dataclass(frozen=True)
-class Way:
+class RowOrigin:
     """A way in which rows come about without any release: some values from the table.
 
     Parameters
@@ -208,7 +208,7 @@ def count_rows(
     groups: Sequence[RowGroups],
     rows: int,
     possible: float,
-    ways: Sequence[Way] = (),
+    ways: Sequence[RowOrigin] = (),
     whole: RowGroups | None = None,
     added: Likelihoods | None = None,
     together: Counts | None = None,
@@ -256,7 +256,9 @@ def count_rows(
     return replace(counts, unreleased=_unreleased(ways, first, len(leaked), rows))
 
 
-def _unreleased(ways: Sequence[Way], first: Positions, distinct: int, rows: int) -> Unreleased:
+def _unreleased(
+    ways: Sequence[RowOrigin], first: Positions, distinct: int, rows: int
+) -> Unreleased:
     """Return each way's likelihoods of the distinct rows."""
     found: dict[bool, list[Likelihoods]] = {False: [], True: []}
     for way in ways:

@@ -5,7 +5,9 @@ rows that stand out. With the most trusted recipient first, levels never fall fr
 next, and the rows that are suppressed in one are suppressed in all that follow. So each view is a
 function of the one before it: recipients who pool theirs hold the finest one, and nothing more.
 
-The suppressed rows stay in the table, as one more class; it, too, has at least k rows.
+The suppressed rows stay in the table, as one more class; it, too, has at least k rows. A view may
+suppress single cells in place of whole rows (`sfumato.engine.generalization.cells`). Which ones
+follows from what the view before shows, and those suppressed there stay so.
 
 Where several rows belong to one person or household, a class is as large as it has different such
 units: every "k" here counts units then, and a share of rows stays one of rows. Joining classes
@@ -17,181 +19,46 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Floats, Integers
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, check_size
+from sfumato.engine.generalization.cells import (
+    WHOLE,
+    cells_hidden,
+)
+from sfumato.engine.generalization.coded import (
+    LARGEST_LATTICE,
+    IntArray,
+    QuasiIdentifier,
+    check_size,
+)
 from sfumato.engine.generalization.criteria import Need
 from sfumato.engine.generalization.distinct_rows import (
     DistinctRows,
     RowSet,
+    ViewedRows,
     Weights,
     sums,
 )
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import Lattice, Node, NodeSet, at_least, at_most
+from sfumato.engine.generalization.many_columns import nodes_of_many
+from sfumato.engine.generalization.views import Demand, View, views_below
 from sfumato.engine.table.repeated_units import Units
 
 Losses = Floats
 """What each node loses, one axis for each quasi-identifier."""
 
+_OF_VIEWS: Final = "Find levels: of so many columns they are found step by step."
+
 _REPORTED_EVERY: Final = 64
 """Nodes that are tested between two reports."""
-
-
-@dataclass(frozen=True)
-class Demand:
-    """What one recipient's view has to keep.
-
-    Parameters
-    ----------
-    k
-        The units of the smallest class, suppressed rows included; 1 asks for nothing. A row is a
-        unit of its own where nothing else is said.
-    suppression
-        The largest share of the rows that may be suppressed, 0 to below 1.
-    """
-
-    k: int
-    suppression: float = 0.0
-
-    def allowed(self, rows: int) -> int:
-        """Return how many of a table's rows may be suppressed; fewer than k can't hide together."""
-        # A share like 0.07 of 100 rows is meant as 7 rows, though the product is a little below.
-        allowed = int(self.suppression * rows + 1e-9)
-        return allowed if allowed >= self.k else 0
-
-
-@dataclass(frozen=True)
-class View:
-    """What one recipient sees of the quasi-identifiers.
-
-    Parameters
-    ----------
-    node
-        The level of each quasi-identifier.
-    k
-        What was asked of it.
-    suppressed
-        The rows that show "*" for every quasi-identifier, shape (n,).
-    sizes
-        The units of every class, that of the suppressed rows included, shape (C,).
-    unique, unique_rows
-        How many units are alone in a class: the sample uniques; and how many rows they have there.
-    loss
-        For a cell, the share of its attribute's other values that it could also be; averaged over
-        all cells. 0 where nothing is generalized, 1 where everything is "*".
-    weights
-        How many rows each one of `suppressed` stands for, shape (n,); None for one each.
-    """
-
-    node: Node
-    k: int
-    suppressed: RowSet = field(repr=False)
-    sizes: Integers = field(repr=False)
-    unique: int
-    unique_rows: int
-    loss: float
-    weights: Weights = field(repr=False, default=None)
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return len(self.suppressed) if self.weights is None else int(self.weights.sum())
-
-    @property
-    def smallest(self) -> int:
-        """The units of the smallest class."""
-        return int(self.sizes.min())
-
-    @property
-    def suppressed_rows(self) -> int:
-        """How many rows are suppressed."""
-        if self.weights is not None:
-            return int(self.weights[self.suppressed].sum())
-        return int(np.count_nonzero(self.suppressed))
-
-    @property
-    def classes(self) -> int:
-        """The number of classes."""
-        return len(self.sizes)
-
-
-def views_of(
-    quasi_identifiers: Sequence[QuasiIdentifier],
-    nodes: Sequence[Node],
-    ks: Sequence[int],
-    units: Units = None,
-    weights: Weights = None,
-) -> tuple[View, ...]:
-    """Return the views of a chain, the most trusted first.
-
-    Rows whose class has fewer than k units are suppressed, beside those suppressed before. Where
-    all of these are of fewer than k, the smallest class joins them. Which rows these are follows
-    from the view before alone.
-
-    Parameters
-    ----------
-    quasi_identifiers
-        With every level that the nodes name.
-    nodes
-        The levels of each view; none may fall from one to the next.
-    ks
-        The k of each view.
-    units, weights
-        Each row's unit, shape (n,), None where rows stand alone; and how many rows of the table
-        each stands for, None for one each.
-
-    Raises
-    ------
-    DiversityError
-        If the nodes are no chain.
-    """
-    for before, after in itertools.pairwise(nodes):
-        for quasi, fine, coarse in zip(quasi_identifiers, before, after, strict=True):
-            if coarse < fine:
-                raise DiversityError(
-                    "{column} is at level {coarse} for a recipient who is trusted less than one"
-                    " at level {fine}.",
-                    "Raise the level of the less trusted recipient, or lower the other's.",
-                    column=quasi.name,
-                    coarse=coarse,
-                    fine=fine,
-                )
-    if not nodes:
-        return ()
-    return _views(DistinctRows.of(quasi_identifiers, nodes[0], units, weights), nodes, ks)
-
-
-def _views(rows: DistinctRows, nodes: Sequence[Node], ks: Sequence[int]) -> tuple[View, ...]:
-    """Return the views of a chain of distinct rows at its first node or below."""
-    views = []
-    for node, k in zip(nodes, ks, strict=True):
-        rows = rows.joined(node)
-        view, rows = view_of(rows, k)
-        views.append(view)
-    return tuple(views)
-
-
-def view_of(rows: DistinctRows, k: int) -> tuple[View, DistinctRows]:
-    """Return the view of rows at their own levels, and these rows with what it hides hidden."""
-    shown = rows.shown(rows.node, k)
-    view = View(
-        rows.node,
-        k,
-        shown.suppressed[rows.place],
-        rows.sizes(shown),
-        *rows.unique(shown),
-        rows.loss(rows.node, shown),
-        rows.weights,
-    )
-    return view, replace(rows, hidden=shown.suppressed)
 
 
 def find_chain(
@@ -200,6 +67,9 @@ def find_chain(
     context: Context,
     units: Units = None,
     weights: Weights = None,
+    importance: Sequence[float] | None = None,
+    *,
+    evenly: bool = False,
 ) -> tuple[View, ...]:
     """Find the views that lose least in all, the most trusted recipient's first.
 
@@ -208,8 +78,10 @@ def find_chain(
     trusted first, and where one is larger than its recipient's share, the levels of those who
     follow are searched again among the rows that are left.
 
-    Rows that are alike are counted as one, so what is found depends on no order of the rows, nor
-    on whether they come counted.
+    Where the levels have more than `LARGEST_LATTICE` combinations, they are found step by step
+    (`nodes_of_many`): what is stated is kept, and the loss is small, but perhaps not the least.
+
+    Rows that are alike are counted as one, so what is found depends on no order of the rows.
 
     Parameters
     ----------
@@ -223,25 +95,176 @@ def find_chain(
     units, weights
         Each row's unit, shape (n,), None where rows stand alone; and how many rows of the table
         each stands for, None for one each.
+    importance
+        How much the loss in each column counts where levels are found step by step; None for
+        alike.
+    evenly
+        Whether views with cells start at the top: every column keeps something before one does all.
 
     Raises
     ------
     DiversityError
-        If a k is above the number of units or below 1, a share is outside 0 to below 1, or there
-        are more combinations of levels than can be searched.
+        If a k is above the number of units or below 1, or a share is outside 0 to below 1.
     """
     quasi = tuple(each.with_one_group_on_top() for each in quasi_identifiers)
-    base = _searched(quasi, units, weights)
+    base = DistinctRows.of(quasi, (0,) * len(quasi), units, weights)
     for demand in demands:
         check_demand(demand, base.rows if base.units is None else int(base.units.sizes.sum()))
     allowed = nested_allowances([demand.allowed(base.rows) for demand in demands])
-    nodes = _nested_nodes(base, demands, allowed, context)
+    nodes = _nodes_found(base, demands, allowed, importance, context)
     if nodes is None:
         # Rows suppressed for one recipient are too few to hide from a later one.
-        nodes = _nested_nodes(base, demands, [0] * len(demands), context)
+        nodes = _nodes_found(base, demands, [0] * len(demands), importance, context)
     assert nodes is not None  # the most general node has one class of all rows
+    if any(demand.costs is not None for demand in demands):
+        nodes = _finer_with_cells(base, demands, nodes, Part(context, 0.5, 1.0), evenly=evenly)
     context.report(1.0, "The levels are found")
-    return _views(base, nodes, [demand.k for demand in demands])
+    ks, costs = [demand.k for demand in demands], [demand.costs for demand in demands]
+    return views_below(base, nodes, ks, costs)
+
+
+def _nodes_found(
+    base: DistinctRows,
+    demands: Sequence[Demand],
+    allowed: Sequence[int],
+    importance: Sequence[float] | None,
+    context: Context,
+) -> list[Node] | None:
+    """Return the nodes of a chain, searched in all combinations or found step by step."""
+    top = tuple(each.height for each in base.quasi_identifiers)
+    if Lattice(top).size <= LARGEST_LATTICE:
+        return _nested_nodes(base, demands, allowed, context)
+    costs = [1.0] * len(top) if importance is None else importance
+    return nodes_of_many(base, demands, allowed, costs, Part(context, 0.0, 0.5))
+
+
+def _finer_with_cells(
+    base: DistinctRows,
+    demands: Sequence[Demand],
+    nodes: Sequence[Node],
+    context: Context,
+    *,
+    evenly: bool,
+) -> list[Node]:
+    """Return finer nodes where single cells are suppressed, as long as less is lost in all.
+
+    One column after the other is shown a level more finely, first the one that loses most, until
+    none can be: the cells that have to be suppressed then are too many, or lose more. A level that
+    did not help is not tried again, since all others only become finer.
+
+    What is suppressed for one recipient stays so for all who follow. Where that leaves one of these
+    too little room at any level, those before suppress nothing.
+    """
+    top = tuple(each.height for each in base.quasi_identifiers)
+    if evenly:
+        nodes = [at if one.costs is None else top for one, at in zip(demands, nodes, strict=True)]
+    room = _nested_room(demands, base.rows, len(top))
+    for _ in demands:
+        found, failed = _with_room(base, demands, nodes, room, context)
+        if failed is None:
+            return found
+        room = [0 if place < failed else own for place, own in enumerate(room)]
+    return [top] * len(demands)  # one class of all rows, of which nothing is suppressed
+
+
+def _nested_room(demands: Sequence[Demand], rows: int, columns: int) -> list[int]:
+    """Return how many cells each view may suppress, or rows where these are, later ones heeded."""
+    found: list[int] = []
+    cells = rows * columns
+    for demand in reversed(demands):
+        if demand.costs is None:
+            found.append(min(demand.allowed(rows), cells // columns))
+        else:
+            cells = min(cells, demand.allowed_cells(rows, columns))
+            found.append(cells)
+    return found[::-1]
+
+
+def _with_room(
+    base: DistinctRows,
+    demands: Sequence[Demand],
+    nodes: Sequence[Node],
+    room: Sequence[int],
+    context: Context,
+) -> tuple[list[Node], int | None]:
+    """Return nodes whose views suppress no more than they may, and the first place of none."""
+    found, rows, floor = list[Node](), base, base.node
+    for place, (demand, start) in enumerate(zip(demands, nodes, strict=True)):
+        node = tuple(max(own, low) for own, low in zip(start, floor, strict=True))
+        if demand.costs is not None:
+            part = Part(context, place / len(demands), (place + 1) / len(demands))
+            node = _descended(rows, demand, room[place], node, floor, part)
+        kept = _kept_above(rows, demand, room[place], node)
+        if kept is None:
+            return found, place
+        rows = kept
+        found.append(rows.node)
+        floor = rows.node
+    return found, None
+
+
+def _kept_above(
+    rows: DistinctRows, demand: Demand, allowed: int, node: Node
+) -> DistinctRows | None:
+    """Return rows as the view shows them that is not above its share, at a node or above it.
+
+    While levels are looked for, cells are suppressed roughly; the view itself may need others.
+    None where even the most general view suppresses too much.
+    """
+    top = tuple(each.height for each in rows.quasi_identifiers)
+    while True:
+        own = rows.joined(node)
+        shown = own.shown(node, demand.k, demand.costs)
+        if _suppressed(own, demand, shown) <= allowed:
+            return replace(own, hidden=shown.hidden)
+        if node == top:
+            return None
+        losses = own.losses(node, shown)
+        axis = min((a for a in range(len(node)) if node[a] < top[a]), key=losses.__getitem__)
+        node = (*node[:axis], node[axis] + 1, *node[axis + 1 :])
+
+
+def _suppressed(rows: DistinctRows, demand: Demand, shown: ViewedRows) -> int:
+    """Return how many cells a view suppresses, or rows where these are."""
+    if demand.costs is None:
+        return int(rows.counts[shown.suppressed].sum())
+    return int(rows.counts @ cells_hidden(shown.hidden, len(rows.node)))
+
+
+def _descended(
+    rows: DistinctRows, demand: Demand, allowed: int, node: Node, floor: Node, context: Context
+) -> Node:
+    """Return a node at or below one, down to a floor, at which a view with cells loses less."""
+    costs = np.array(demand.costs)
+
+    def tried(at: Node) -> tuple[float, list[float]]:
+        own = rows.joined(at)
+        shown = own.shown(at, demand.k, demand.costs, roughly=True)
+        losses = own.losses(at, shown)
+        hidden = _suppressed(own, demand, shown)
+        return (math.inf if hidden > allowed else float(costs @ losses)), losses
+
+    least, losses = tried(node)
+    top = tuple(each.height for each in rows.quasi_identifiers)
+    while math.isinf(least) and node != top:
+        # What others' views suppress already can leave too little room at the levels found.
+        axis = min((a for a in range(len(node)) if node[a] < top[a]), key=losses.__getitem__)
+        node = (*node[:axis], node[axis] + 1, *node[axis + 1 :])
+        least, losses = tried(node)
+    closed: set[int] = set()
+    for step in itertools.count():
+        open_ = [a for a in range(len(node)) if node[a] > floor[a] and a not in closed]
+        if not open_:
+            return node
+        context.report(1 - 1 / (step + 1), "Showing single columns more finely")
+        axis = max(open_, key=lambda a: (costs[a] * losses[a], -a))
+        finer = (*node[:axis], node[axis] - 1, *node[axis + 1 :])
+        loss, lost = tried(finer)
+        if loss < least:
+            node, least, losses = finer, loss, lost
+        else:
+            closed.add(axis)
+    return node
 
 
 def nodes_keeping(
@@ -249,27 +272,33 @@ def nodes_keeping(
     demand: Demand,
     context: Context,
     weights: Weights = None,
+    most: int = LARGEST_LATTICE,
 ) -> NodeSet:
     """Return which nodes keep what is asked of a view by itself, counted in rows.
 
-    Where a node does, all more general ones do.
+    Where a node does, all more general ones do. No more than `most` nodes are searched.
 
     Raises
     ------
     DiversityError
         As `find_chain`.
     """
-    base = _searched(tuple(quasi_identifiers), None, weights)
+    base = _searched(tuple(quasi_identifiers), None, weights, most)
     check_demand(demand, base.rows)
-    return _Search(
-        base, base.hidden, [demand], [demand.allowed(base.rows)], None, context
+    return _ChainSearch(
+        base, base.hidden == WHOLE, [demand], [demand.allowed(base.rows)], None, context
     ).keeping()
 
 
-def _searched(quasi: tuple[QuasiIdentifier, ...], units: Units, weights: Weights) -> DistinctRows:
+def _searched(
+    quasi: tuple[QuasiIdentifier, ...],
+    units: Units,
+    weights: Weights,
+    most: int = LARGEST_LATTICE,
+) -> DistinctRows:
     """Return the distinct rows of a table that is to be searched."""
     lattice = Lattice(tuple(each.height for each in quasi))
-    check_size(lattice)
+    check_size(lattice, _OF_VIEWS, most)
     return DistinctRows.of(quasi, lattice.bottom, units, weights)
 
 
@@ -288,9 +317,9 @@ def _nested_nodes(
     context: Context,
 ) -> list[Node] | None:
     """Return the nodes of a chain whose suppressed rows are nested and few enough, or None."""
-    hidden, examples, rows = base.hidden, base.examples, base
+    hidden, examples, rows = base.hidden == WHOLE, base.examples, base
     nodes: list[Node] = []
-    search = _Search(base, hidden, demands, allowed, None, context)
+    search = _ChainSearch(base, hidden, demands, allowed, None, context)
     begun = (0, hidden)
     found = search.least()
     while found is not None:
@@ -299,7 +328,7 @@ def _nested_nodes(
         after = tried.shown(node, demands[place].k).suppressed
         if int(tried.counts[after].sum()) <= allowed[place]:
             nodes.append(node)
-            rows = replace(tried, hidden=after)
+            rows = replace(tried, hidden=np.where(after, WHOLE, np.uint64(0)))
             hidden = after[rows.place[examples]]
             found = found[1:]
             if not found:
@@ -309,7 +338,7 @@ def _nested_nodes(
             search.refuse(node)
         else:
             left = demands[place:], allowed[place:]
-            search = _Search(base, hidden, *left, nodes[-1], context)
+            search = _ChainSearch(base, hidden, *left, nodes[-1], context)
             begun = (place, hidden)
         found = search.least()
     return None
@@ -339,7 +368,7 @@ def check_demand(demand: Demand, units: int) -> None:
         )
 
 
-class _Search:
+class _ChainSearch:
     """Which chain loses least, as far as its nodes were tested.
 
     Every node is taken to lose what its levels lose until it is tested; what is found can only be

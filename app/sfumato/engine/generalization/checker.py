@@ -20,14 +20,26 @@ import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.values import Integers, Value, plain
+from sfumato.engine.generalization.counts_checker import (
+    LabelledCounts,
+    LabelledTable,
+    fewest_left,
+)
 from sfumato.engine.generalization.criteria import (
     Closeness,
     Criterion,
     DistinctDiversity,
     EntropyDiversity,
+    InformedDiversity,
     KAnonymity,
     NonCentralizedDiversity,
     RecursiveDiversity,
+)
+from sfumato.engine.generalization.joint_criteria import AlignedDiversity, LargestBelief
+from sfumato.engine.generalization.meeting_checker import (
+    Covers,
+    fewest_where_met,
+    largest_belief,
 )
 from sfumato.engine.generalization.others import OtherTable
 
@@ -81,7 +93,7 @@ class PublicationCheck:
 
 
 @dataclass(frozen=True)
-class _Released:
+class _PublishedTable:
     """The published table, read again."""
 
     classes: list[Counter[Value]]
@@ -89,6 +101,9 @@ class _Released:
     whole: Counter[Value]
     order: dict[Value, int]
     others: list[list[frozenset[Value]]]
+    tables: list[LabelledTable]
+    known: Sequence[LabelledCounts]
+    covers: Covers
 
 
 class PublishedRows:
@@ -155,12 +170,22 @@ class PublishedRows:
         """How often each sensitive value occurs in each class."""
         return self._counts
 
+    def labelled(self, holder: str) -> LabelledTable:
+        """Return the classes by the texts that they show."""
+        texts = [
+            tuple("(missing)" if label is None else str(label) for label in shown)
+            for shown in self._numbers
+        ]
+        return LabelledTable(holder, self._names, dict(zip(texts, self._counts, strict=True)))
+
     def checked(
         self,
         criteria: Sequence[Criterion],
         others: Sequence[OtherTable] = (),
         order: Sequence[Value] = (),
         units: Sequence[int] | Integers | None = None,
+        known: Sequence[LabelledCounts] = (),
+        covers: Covers | None = None,
     ) -> PublicationCheck:
         """Check that the rows keep criteria.
 
@@ -175,6 +200,10 @@ class PublishedRows:
             values' own order where it is empty.
         units
             How many units each class has; None where rows stand alone.
+        known
+            Public counts of how many people tables share.
+        covers
+            For our columns that other tables share, the original values that a label covers.
 
         Raises
         ------
@@ -189,8 +218,14 @@ class PublishedRows:
         ranked = order or sorted(whole, key=lambda v: (isinstance(v, str), v is None, v or 0))
         counted = [each.total() for each in self._counts] if units is None else list(units)
         places = {value: place for place, value in enumerate(ranked)}
-        sets = [_sets_of(other) for other in others]
-        released = _Released(self._counts, counted, whole, places, sets)
+        theirs = [_read(other) for other in others]
+        sets = [[frozenset(each) for each in rows.classes] for rows in theirs]
+        holders = [other.holder for other in others]
+        tables = [
+            rows.labelled(name) for name, rows in zip([*holders, ""], [*theirs, self], strict=True)
+        ]
+        read = (self._counts, counted, whole, places, sets, tables, known, covers or {})
+        released = _PublishedTable(*read)
         checked = tuple(_checked(criterion, released) for criterion in criteria)
         return PublicationCheck(whole.total(), len(self._counts), checked)
 
@@ -203,6 +238,7 @@ def verify_publication(
     others: Sequence[OtherTable] = (),
     order: Sequence[Value] = (),
     units: Sequence[int] | Integers | None = None,
+    known: Sequence[LabelledCounts] = (),
 ) -> PublicationCheck:
     """Check that a published table keeps the criteria, from its own rows; see `PublishedRows`.
 
@@ -218,14 +254,14 @@ def verify_publication(
     if units is not None:
         pairs = pd.DataFrame({"class": of_row, "unit": np.asarray(units)}).drop_duplicates()
         counted = np.bincount(pairs["class"], minlength=len(rows.classes)).tolist()
-    return rows.checked(criteria, others, order, counted)
+    return rows.checked(criteria, others, order, counted, known)
 
 
-def _sets_of(other: OtherTable) -> list[frozenset[Value]]:
-    """Return the sensitive values in each class of another holder's table, spelled as ours."""
+def _read(other: OtherTable) -> PublishedRows:
+    """Return another holder's table, its sensitive values spelled as ours."""
     rows = PublishedRows(other.quasi_identifiers, other.sensitive, other.spelling)
     rows.add(other.frame)
-    return [frozenset(each) for each in rows.classes]
+    return rows
 
 
 def _told_apart(column: pd.Series) -> tuple[Integers, list[Value]]:
@@ -236,25 +272,25 @@ def _told_apart(column: pd.Series) -> tuple[Integers, list[Value]]:
 
 
 @singledispatch
-def _checked(criterion: Criterion, _released: _Released) -> CheckedCriterion:
+def _checked(criterion: Criterion, _released: _PublishedTable) -> CheckedCriterion:
     raise TypeError(f"no check is known for {type(criterion).__name__}")
 
 
 @_checked.register
-def _(criterion: KAnonymity, released: _Released) -> CheckedCriterion:
+def _(criterion: KAnonymity, released: _PublishedTable) -> CheckedCriterion:
     failing = sum(size < criterion.k for size in released.units)
     return CheckedCriterion(criterion, min(released.units), failing == 0, failing)
 
 
 @_checked.register
-def _(criterion: DistinctDiversity, released: _Released) -> CheckedCriterion:
+def _(criterion: DistinctDiversity, released: _PublishedTable) -> CheckedCriterion:
     sizes = [len(each) for each in released.classes]
     failing = sum(size < criterion.l for size in sizes)
     return CheckedCriterion(criterion, min(sizes), failing == 0, failing)
 
 
 @_checked.register
-def _(criterion: EntropyDiversity, released: _Released) -> CheckedCriterion:
+def _(criterion: EntropyDiversity, released: _PublishedTable) -> CheckedCriterion:
     reached = []
     for each in released.classes:
         total = each.total()
@@ -265,7 +301,7 @@ def _(criterion: EntropyDiversity, released: _Released) -> CheckedCriterion:
 
 
 @_checked.register
-def _(criterion: RecursiveDiversity, released: _Released) -> CheckedCriterion:
+def _(criterion: RecursiveDiversity, released: _PublishedTable) -> CheckedCriterion:
     # As a fraction c is the number that was stated, so that no rounding turns a tie.
     needed, failing, c = [], 0, Fraction(str(criterion.c))
     for each in released.classes:
@@ -277,7 +313,7 @@ def _(criterion: RecursiveDiversity, released: _Released) -> CheckedCriterion:
 
 
 @_checked.register
-def _(criterion: Closeness, released: _Released) -> CheckedCriterion:
+def _(criterion: Closeness, released: _PublishedTable) -> CheckedCriterion:
     rows = released.whole.total()
     values = sorted(released.whole, key=lambda value: released.order[value])
     distances = []
@@ -294,7 +330,7 @@ def _(criterion: Closeness, released: _Released) -> CheckedCriterion:
 
 
 @_checked.register
-def _(criterion: NonCentralizedDiversity, released: _Released) -> CheckedCriterion:
+def _(criterion: NonCentralizedDiversity, released: _PublishedTable) -> CheckedCriterion:
     remaining = {frozenset(each) for each in released.classes}
     found = []
     for own in remaining:
@@ -305,3 +341,26 @@ def _(criterion: NonCentralizedDiversity, released: _Released) -> CheckedCriteri
     weak = {own for own, size in found if size < criterion.l}
     failing = sum(frozenset(each) in weak for each in released.classes)
     return CheckedCriterion(criterion, min(size for _, size in found), failing == 0, failing)
+
+
+@_checked.register
+def _(criterion: InformedDiversity, released: _PublishedTable) -> CheckedCriterion:
+    left = fewest_left(released.tables, released.known)
+    failing = int(left < criterion.l)
+    return CheckedCriterion(criterion, left, not failing, failing)
+
+
+@_checked.register
+def _(criterion: AlignedDiversity, released: _PublishedTable) -> CheckedCriterion:
+    left = fewest_where_met(released.tables, criterion.shared, released.covers)
+    failing = int(left < criterion.l)
+    return CheckedCriterion(criterion, left, not failing, failing)
+
+
+@_checked.register
+def _(criterion: LargestBelief, released: _PublishedTable) -> CheckedCriterion:
+    tables = released.tables if criterion.beside else released.tables[-1:]
+    told = (criterion.shared, released.covers, criterion.independent)
+    believed = largest_belief(tables, *told)
+    holds = believed <= criterion.x / 100 * (1 + _SLACK)
+    return CheckedCriterion(criterion, believed, holds, int(not holds))

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.errors import DiversityError, LatticeSizeError
 from sfumato.engine.core.values import Floats, Indices, Integers
+from sfumato.engine.core.wording import about_number
 from sfumato.engine.generalization.hierarchies import TOP, Hierarchy
 from sfumato.engine.generalization.lattice import Lattice, Node
 from sfumato.engine.table.repeated_units import UnitRows, Units, unit_rows
@@ -242,14 +243,19 @@ def summed(codes: npt.NDArray[np.integer], records: Integers | None, number: int
     return np.bincount(codes, weights=records, minlength=number).astype(np.int64)
 
 
-def check_size(lattice: Lattice) -> None:
-    """Refuse a lattice of more nodes than are searched."""
-    if lattice.size > LARGEST_LATTICE:
-        raise DiversityError(
-            "There are {nodes:,} combinations of levels, more than {limit:,}.",
-            "Use fewer quasi-identifiers, or fewer levels in their hierarchies.",
-            nodes=lattice.size,
-            limit=LARGEST_LATTICE,
+FEWER: Final = "Use fewer quasi-identifiers, or fewer levels in their hierarchies."
+
+
+def check_size(lattice: Lattice, remedy: str = FEWER, most: int = LARGEST_LATTICE) -> None:
+    """Refuse a lattice of more nodes than are searched, saying what to do."""
+    if lattice.size > most:
+        raise LatticeSizeError(
+            "Together, the levels of {count} quasi-identifiers make too many combinations: {nodes},"
+            " and at most {limit:,} can be searched.",
+            remedy,
+            count=len(lattice.top),
+            nodes=about_number(lattice.size),
+            limit=most,
         )
 
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.values import Flags, Floats, Integers, Words
-from sfumato.engine.core.wording import Sentence, formatted
+from sfumato.engine.core.wording import Sentence, formatted, listed
 
 TOLERANCE: Final = 1e-9
 """How far rounding may carry an entropy or a distance past its limit."""
@@ -162,7 +162,7 @@ class Need(Flag):
 
 
 @dataclass(frozen=True)
-class Classes:
+class ClassesToJudge:
     """Equivalence classes, with what was asked for.
 
     Parameters
@@ -223,7 +223,7 @@ class Criterion(ABC):
     """What the criterion is called."""
 
     @abstractmethod
-    def satisfied(self, classes: Classes) -> Flags:
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
         """Return which classes satisfy it, shape (C,).
 
         Parameters
@@ -274,7 +274,7 @@ class KAnonymity(Criterion):
     survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "k-anonymity"
 
-    def satisfied(self, classes: Classes) -> Flags:
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
         """Return which classes have k records or units."""
         if classes.with_units is not None:
             return classes.with_units(self.k)
@@ -337,13 +337,13 @@ class DistinctDiversity(Criterion):
     survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "distinct l-diversity"
 
-    def satisfied(self, classes: Classes) -> Flags:
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
         """Return which classes have l values."""
         return cardinality(classes.known_sets()) >= self.l
 
     def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l below 1 or above the number of values that occur."""
-        _check_l(self.l, reference)
+        check_l(self.l, reference)
 
     @property
     def promise(self) -> str:
@@ -362,14 +362,14 @@ class EntropyDiversity(Criterion):
     survives_growth: ClassVar[bool] = False
     title: ClassVar[str] = "entropy l-diversity"
 
-    def satisfied(self, classes: Classes) -> Flags:
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
         """Return which classes have an entropy of log l."""
         return entropies(classes.known_counts()) >= math.log(self.l) - TOLERANCE
 
     def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l that the whole table, or whatever remains of it, can't reach."""
         if allowed:
-            _check_l(self.l, reference)
+            check_l(self.l, reference)
             return
         reached = math.exp(entropies(reference[None])[0])
         if not 1 <= self.l <= reached + TOLERANCE:
@@ -399,7 +399,7 @@ class RecursiveDiversity(Criterion):
     survives_growth: ClassVar[bool] = False
     title: ClassVar[str] = "recursive (c,l)-diversity"
 
-    def satisfied(self, classes: Classes) -> Flags:
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
         """Return which classes have no value that is too frequent."""
         ordered = np.sort(classes.known_counts(), axis=1)[:, ::-1]
         rest = ordered[:, self.l - 1 :].sum(axis=1)
@@ -410,8 +410,8 @@ class RecursiveDiversity(Criterion):
         """Refuse parameters that the whole table, or whatever remains of it, can't satisfy."""
         if self.c <= 0 or not math.isfinite(self.c):
             raise DiversityError("c is {c:g}.", "Choose a c above 0.", c=self.c)
-        _check_l(self.l, reference)
-        if not allowed and not self.satisfied(Classes(counts=reference[None]))[0]:
+        check_l(self.l, reference)
+        if not allowed and not self.satisfied(ClassesToJudge(counts=reference[None]))[0]:
             ordered = np.sort(reference)[::-1]
             raise DiversityError(
                 "Even the whole table as one class is not ({c:g},{l})-diverse.",
@@ -447,7 +447,7 @@ class Closeness(Criterion):
     survives_growth: ClassVar[bool] = False
     title: ClassVar[str] = "t-closeness"
 
-    def satisfied(self, classes: Classes) -> Flags:
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
         """Return which classes are close enough."""
         return self.distances(classes.known_counts(), classes.known_whole()) <= self.t + TOLERANCE
 
@@ -483,6 +483,17 @@ class NonCentralizedDiversity(Criterion):
     quasi-identifier, which joins classes too, makes sets larger and so keeps this: the
     generalization and the subset property (theorems 3 and 4). No probabilistic table is built.
 
+    *For which knowledge it holds.* Somebody holds all tables and knows the classes of one person.
+    Where nothing is known of how many people are in the same classes of several tables, people
+    with one value can be placed whatever is done with those with another, and every value that
+    occurs in all the person's classes is the person's in some table that agrees with all published
+    ones: place one who has it there, and the rest anyhow, since what remains of each table's
+    classes has the same sum. So the intersection is just what remains, and l values of it are
+    kept. The paper claims this for any correlation that is known (section 4.2.2) and for who knows
+    the classes of everybody (section 5.1), and that is wrong: who knows that five people are in
+    two classes, where six have H in all and the classes have five and six of them, knows that all
+    five have H (see `beliefs`).
+
     Parameters
     ----------
     l
@@ -497,13 +508,13 @@ class NonCentralizedDiversity(Criterion):
     survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "non-centralized distinct l-diversity"
 
-    def satisfied(self, classes: Classes) -> Flags:
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
         """Return which classes keep l values in every combination."""
         return smallest_intersections(classes.known_sets(), self.others) >= self.l
 
     def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l that the others' tables have made impossible already."""
-        _check_l(self.l, reference)
+        check_l(self.l, reference)
         weakest = self.weakest
         if weakest < self.l:
             raise DiversityError(
@@ -532,9 +543,52 @@ class NonCentralizedDiversity(Criterion):
     def promise(self) -> str:
         """What it promises, in plain words."""
         return Sentence(
-            "Nobody's value can be narrowed to fewer than {l} {l:value|values}, even by somebody"
-            " who holds the other holders' tables as well.",
+            "Nobody's value can be narrowed to fewer than {l} {l:value|values} by somebody who also"
+            " holds the other holders' tables and knows nothing of how many people are in the same"
+            " classes of several tables. Public counts of them, and columns that several tables"
+            " share, tell something of it.",
             l=self.l,
+        )
+
+
+@dataclass(frozen=True)
+class InformedDiversity(Criterion):
+    """Everybody keeps l values for who knows others' tables and public counts of shared people.
+
+    A class by itself can only be seen to have l values. What remains beside the others' tables and
+    the counts depends on all classes at once: see `public_counts`.
+
+    Parameters
+    ----------
+    l
+        The values that must remain.
+    known
+        What the public counts are called.
+    """
+
+    l: int  # noqa: E741
+    known: tuple[str, ...]
+    needs: ClassVar[Need] = Need.SETS
+    survives_growth: ClassVar[bool] = True
+    title: ClassVar[str] = "non-centralized distinct l-diversity with public counts"
+
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
+        """Return which classes have l values, as each must."""
+        return cardinality(classes.known_sets()) >= self.l
+
+    def check(self, reference: Integers, allowed: int = 0) -> None:
+        """Refuse an l above the number of values that occur."""
+        check_l(self.l, reference)
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in plain words."""
+        return Sentence(
+            "Nobody's value can be narrowed to fewer than {l} {l:value|values} by somebody who also"
+            " holds the other holders' tables and knows the public counts {known}, and nothing else"
+            " of how many people are in the same classes of several tables.",
+            l=self.l,
+            known=listed(self.known),
         )
 
 
@@ -553,7 +607,7 @@ def entropies(counts: Integers) -> Floats:
     return -(shares * logs).sum(axis=1)
 
 
-def _check_l(l: float, reference: Integers) -> None:  # noqa: E741
+def check_l(l: float, reference: Integers) -> None:  # noqa: E741
     """Refuse an l below 1 or above the number of values that occur."""
     occurring = int(np.count_nonzero(reference))
     if not 1 <= l <= occurring:

@@ -30,7 +30,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, keys_at
 from sfumato.engine.generalization.criteria import (
-    Classes,
+    ClassesToJudge,
     Need,
     SetArray,
     from_flags,
@@ -347,7 +347,7 @@ class Grouping:
             key += source.values
         return key, cells
 
-    def classes(self, tuples: Tuples) -> Iterator[tuple[Classes, IntArray]]:
+    def classes(self, tuples: Tuples) -> Iterator[tuple[ClassesToJudge, IntArray]]:
         """Return a node's equivalence classes, and for each the number of one of its tuples.
 
         They come in parts, since spreading out all frequencies at once may take too much memory.
@@ -355,7 +355,7 @@ class Grouping:
         if tuples.values is None:
             examples = np.arange(tuples.count)
             counted = self._with_units(tuples, examples, tuples.sizes)
-            yield Classes(tuples.sizes, tuples.sets, None, self._whole, counted), examples
+            yield ClassesToJudge(tuples.sizes, tuples.sets, None, self._whole, counted), examples
             return
         of_class, examples = self._class_of(tuples)
         order = np.argsort(of_class, kind="stable")
@@ -402,7 +402,7 @@ class Grouping:
 
 def classes_of_counts(
     counts: Integers, whole: Integers, with_units: Callable[[int], Flags] | None = None
-) -> Classes:
+) -> ClassesToJudge:
     """Return classes with all that can be known of them.
 
     Parameters
@@ -414,7 +414,7 @@ def classes_of_counts(
     with_units
         Which of them have so many units; None where rows stand alone.
     """
-    return Classes(counts.sum(axis=1), from_flags(counts > 0), counts, whole, with_units)
+    return ClassesToJudge(counts.sum(axis=1), from_flags(counts > 0), counts, whole, with_units)
 
 
 def _joined(sets: SetArray, place: IntArray, present: int) -> SetArray:

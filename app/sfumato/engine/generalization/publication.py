@@ -262,7 +262,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Choice:
+class NodeChoice:
     """A node with what it loses."""
 
     node: Node
@@ -309,7 +309,7 @@ def choose(
     result: SearchResult,
     criteria: Sequence[Criterion],
     context: Context,
-) -> Choice | None:
+) -> NodeChoice | None:
     """Return the node to publish: the lowest average level, and among equals the least loss.
 
     Parameters
@@ -325,7 +325,7 @@ def choose(
 
     Returns
     -------
-    Choice
+    NodeChoice
         None where no node is safe.
     """
     return min(
@@ -340,12 +340,12 @@ def rank(
     nodes: Sequence[Node],
     criteria: Sequence[Criterion],
     context: Context,
-) -> list[Choice]:
+) -> list[NodeChoice]:
     """Return nodes with their losses, by average level and then by generalization loss."""
     choices = []
     for number, node in enumerate(nodes):
         context.report(number / len(nodes), "Measuring what the nodes lose")
-        choices.append(Choice(node, loss_of(table, node, criteria)))
+        choices.append(NodeChoice(node, loss_of(table, node, criteria)))
     return sorted(choices, key=lambda c: (c.loss.average_level, c.loss.generalization, c.node))
 
 

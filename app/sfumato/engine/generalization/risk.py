@@ -211,7 +211,7 @@ SIZE_STEPS: Final = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Where the bars of the class sizes begin."""
 
 
-class Basis(StrEnum):
+class PopulationBasis(StrEnum):
     """What is known of the population that the table's people belong to."""
 
     TABLE = "table"
@@ -286,7 +286,7 @@ class Risk:
     uniques: int
     population_uniques: float
     sizes: tuple[SizeShare, ...]
-    basis: Basis
+    basis: PopulationBasis
     by_unit: bool = False
 
     def above(self, threshold: float) -> float:
@@ -436,18 +436,22 @@ def _in_population(
     people: Integers | None,
     fraction: float | None,
     weights: Floats | None,
-) -> tuple[Basis, Floats, float]:
+) -> tuple[PopulationBasis, Floats, float]:
     """Return what is known, one over each class's people, and the uniques of the population."""
     if people is not None:
         check_people(int((people < sizes).sum()), len(sizes))
-        return Basis.COUNTED, 1 / people, float((alone & (people == sizes)).sum())
+        return PopulationBasis.COUNTED, 1 / people, float((alone & (people == sizes)).sum())
     if fraction is not None:
         # Nobody else is in the class with the chance that all others would be in the sample.
-        return Basis.SAMPLED, expected_shares(sizes, fraction), float(alone.sum()) * fraction
+        return (
+            PopulationBasis.SAMPLED,
+            expected_shares(sizes, fraction),
+            float(alone.sum()) * fraction,
+        )
     if weights is not None:
         inside = np.minimum(sizes / weights, 1.0)
-        return Basis.WEIGHTED, expected_shares(sizes, inside), float(inside[alone].sum())
-    return Basis.TABLE, 1 / sizes, float(alone.sum())
+        return PopulationBasis.WEIGHTED, expected_shares(sizes, inside), float(inside[alone].sum())
+    return PopulationBasis.TABLE, 1 / sizes, float(alone.sum())
 
 
 def check_people(lacking: int, classes: int) -> None:

@@ -45,7 +45,7 @@ from sfumato.engine.generalization.lattice import (
     meet,
     minimal,
 )
-from sfumato.engine.generalization.verdict import Verdict, Witnesses, judge
+from sfumato.engine.generalization.verdict import NodeWitnesses, Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def search(
     """
     allowed = allowed_records(table, suppression)
     check_criteria(table, criteria, allowed)
-    run = _Search(table, criteria, allowed, context)
+    run = _NodeSearch(table, criteria, allowed, context)
     if allowed and not all(criterion.survives_growth for criterion in criteria):
         # No node follows from others, since records may be left out.
         run.test_every_node(table.lattice)
@@ -170,7 +170,7 @@ def check_criteria(table: CodedTable, criteria: Sequence[Criterion], allowed: in
             criterion.check_units(int(table.unit_rows.sizes.sum()))
 
 
-class _Search:
+class _NodeSearch:
     """The state of one search: which nodes are known to be safe, and which not to be."""
 
     def __init__(
@@ -194,7 +194,7 @@ class _Search:
             units = UnitCounts(apart, None, Silent())
         self._grouping = Grouping(quasi, table.counts, needs, units)
         self._rows = self._grouping.rows(table)
-        self._witnesses = Witnesses(quasi, table, criteria)
+        self._witnesses = NodeWitnesses(quasi, table, criteria)
         self.safe: NodeSet = np.zeros(self._lattice.shape, dtype=np.bool_)
         self.unsafe: NodeSet = np.zeros(self._lattice.shape, dtype=np.bool_)
         self.examined = 0

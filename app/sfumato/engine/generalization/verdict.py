@@ -24,7 +24,7 @@ from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, summed
 from sfumato.engine.generalization.criteria import (
     WORD,
-    Classes,
+    ClassesToJudge,
     Criterion,
     Need,
     needs_of,
@@ -60,7 +60,7 @@ class Verdict:
     violating: IntArray = field(repr=False)
 
 
-def satisfies(criteria: Sequence[Criterion], classes: Classes) -> Flags:
+def satisfies(criteria: Sequence[Criterion], classes: ClassesToJudge) -> Flags:
     """Return which classes satisfy all criteria, shape (C,)."""
     good = criteria[0].satisfied(classes)
     for criterion in criteria[1:]:
@@ -184,7 +184,7 @@ class _Pack:
     column: IntArray
 
 
-class Witnesses:
+class NodeWitnesses:
     """The class of any record at every node.
 
     Where records belong to units, each counts as one of its own: what has too few records has too
@@ -320,7 +320,7 @@ class Witnesses:
         assert cells is not None
         return cells
 
-    def _classes(self, cells: IntArray) -> Classes:
+    def _classes(self, cells: IntArray) -> ClassesToJudge:
         """Return the record's class at every node."""
         size, width = len(self._whole), self._width
         if self._needs == Need.SETS:
@@ -328,10 +328,10 @@ class Witnesses:
             flags[cells] = True
             packed = np.packbits(flags, bitorder="little").view("<u8").astype(np.uint64, copy=False)
             sets = self._accumulated(np.bitwise_or, packed.reshape(self._nodes, width // WORD))
-            return Classes(sets=sets, whole=self._whole)
+            return ClassesToJudge(sets=sets, whole=self._whole)
         counts = summed(cells, self._records, self._nodes * width).reshape(self._nodes, width)
         if width == 1:
-            return Classes(self._accumulated(np.add, counts)[:, 0], whole=self._whole)
+            return ClassesToJudge(self._accumulated(np.add, counts)[:, 0], whole=self._whole)
         return classes_of_counts(self._accumulated(np.add, counts[:, :size].copy()), self._whole)
 
     def _accumulated(self, union: np.ufunc, cube: npt.NDArray[_Number]) -> npt.NDArray[_Number]:

@@ -117,7 +117,7 @@ def _level_at(place: int) -> float:
 
 
 @dataclass(frozen=True)
-class Step:
+class BrownianStep:
     """One normal on the way to a time.
 
     Parameters
@@ -141,7 +141,7 @@ class Step:
 
 
 @lru_cache(maxsize=4096)
-def path(time: float) -> tuple[Step, ...]:
+def path(time: float) -> tuple[BrownianStep, ...]:
     """Return the steps of which W(time) is the sum, in the order in which they are taken.
 
     Parameters
@@ -186,7 +186,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BrownianPlan:
     """The steps on the way to several times, each once, with what they contribute.
 
     Parameters
@@ -201,7 +201,7 @@ class Plan:
     steps: tuple[tuple[float, tuple[Share, ...]], ...]
 
 
-def plan_for(times: Sequence[float]) -> Plan:
+def plan_for(times: Sequence[float]) -> BrownianPlan:
     """Return how W is found at several times.
 
     Whatever the other times are, what arrives at one of them is added up in the order of its
@@ -212,7 +212,7 @@ def plan_for(times: Sequence[float]) -> Plan:
         for step in path(time):
             found.setdefault(step.time, []).append(Share(place, step.coefficient))
     steps = tuple((time, tuple(found[time])) for time in sorted(found, key=_stage))
-    return Plan(tuple(times), steps)
+    return BrownianPlan(tuple(times), steps)
 
 
 def _stage(time: float) -> tuple[int, float]:
@@ -253,9 +253,9 @@ def _mean(one: dict[float, float], other: dict[float, float]) -> dict[float, flo
     return {time: (one.get(time, 0.0) + other.get(time, 0.0)) / 2.0 for time in one | other}
 
 
-def _steps(weights: dict[float, float], variances: dict[float, float]) -> tuple[Step, ...]:
+def _steps(weights: dict[float, float], variances: dict[float, float]) -> tuple[BrownianStep, ...]:
     ordered = sorted(weights, key=_stage)
-    return tuple(Step(time, variances[time], weights[time]) for time in ordered)
+    return tuple(BrownianStep(time, variances[time], weights[time]) for time in ordered)
 
 
 Ids = Words
@@ -317,7 +317,7 @@ class BrownianKernel:
         self._part = np.empty(capacity)
         self._open: list[_Open] = []
 
-    def walk(self, values: Floats, record_ids: Ids, plan: Plan, out: Floats) -> None:
+    def walk(self, values: Floats, record_ids: Ids, plan: BrownianPlan, out: Floats) -> None:
         """Find W at the plan's times.
 
         Parameters
@@ -372,7 +372,7 @@ class BrownianKernel:
                 target = out[share.place, attribute]
                 np.add(target, part, out=target)
 
-    def _settle(self, plan: Plan, pair: range, out: Floats) -> None:
+    def _settle(self, plan: BrownianPlan, pair: range, out: Floats) -> None:
         """Find the normals that were not certain, all at once, and add what they contribute."""
         opened, self._open = self._open, []
         ends = np.cumsum([len(one.rows) for one in opened])

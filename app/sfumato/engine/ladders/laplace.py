@@ -201,7 +201,7 @@ _NEVER: Final = 1 << 31
 """The end of the last cell: with a probability of e^−1300 at most, no point comes before it."""
 
 
-class _Draw(IntEnum):
+class _DrawPurpose(IntEnum):
     """What a block is drawn for; the bits above the plane's and the cell's number tell more."""
 
     GROUP = 0
@@ -274,7 +274,7 @@ def release_steps(
     """
     check_loss(level)
     _check_numbers(numbers, steps, record_ids)
-    rung, law = _rung_at(level, steps), LaplaceLaw(level, steps)
+    rung, law = kernel_level(level, steps), LaplaceLaw(level, steps)
     out = np.empty(len(numbers), dtype=np.int64)
     stretch = max(1, min(stretch, len(numbers)))
 
@@ -302,7 +302,7 @@ def _check_numbers(numbers: Codes, steps: int, record_ids: Ids) -> None:
 
 
 @dataclass(frozen=True)
-class _Rung:
+class KernelLevel:
     """A level as the kernel needs it.
 
     Parameters
@@ -318,11 +318,12 @@ class _Rung:
 
 
 @lru_cache(maxsize=256)
-def _rung_at(level: float, steps: int) -> _Rung:
+def kernel_level(level: float, steps: int) -> KernelLevel:
+    """Return a level ε of numbers with so many steps between the bounds as the kernel needs it."""
     lengths = [1, *(1 << cell for cell in range(_CELLS - 1))]
     none = np.array([chance_of_none(level, steps, length) for length in lengths])
     expected = LaplaceLaw(level, steps).rate * lengths[_GROUP]
-    return _Rung(none, 1 if expected >= _ENOUGH else 2)
+    return KernelLevel(none, 1 if expected >= _ENOUGH else 2)
 
 
 @dataclass(frozen=True)
@@ -387,7 +388,7 @@ class LaplaceKernel:
         self._picked = Blocks(cipher, 2 * capacity)
         self._rare = Blocks(cipher, 2 * capacity)
 
-    def add_noise(self, numbers: Codes, ids: Ids, rung: _Rung, out: Steps) -> None:
+    def add_noise(self, numbers: Codes, ids: Ids, rung: KernelLevel, out: Steps) -> None:
         """Write into `out` the numbers with the noise of a level added.
 
         Parameters
@@ -455,7 +456,9 @@ class LaplaceKernel:
         self, blocks: Blocks, rows: Rows, cells: Bytes, leads: Bytes, none: Floats, waits: Steps
     ) -> tuple[Flags, _Points]:
         """Draw a cell's lowest mark in each row; tell where it is below s, and what may follow."""
-        streams = cells * np.uint32(2) + (rows & 1).astype(np.uint32) + np.uint32(_Draw.POINT)
+        streams = (
+            cells * np.uint32(2) + (rows & 1).astype(np.uint32) + np.uint32(_DrawPurpose.POINT)
+        )
         start = _Points(rows, streams, np.full(len(rows), 2.0**-8), leads.astype(np.uint64))
         places, found, more = self._next_points(blocks, start, none)
         waits[rows] = places
@@ -564,7 +567,7 @@ _STARTS: Final = np.array([0, *(1 << cell for cell in range(_CELLS))], dtype=np.
 _SHIFTS: Final = np.arange(_CELLS, -1, -1).astype(np.uint64)
 _CELL_BITS: Final = np.uint32((1 << 7) - 2)
 _NEXT_POINT: Final = np.uint32(1 << 7)
-_ZEROS: Final = np.uint32(_Draw.ZEROS - _Draw.POINT)
+_ZEROS: Final = np.uint32(_DrawPurpose.ZEROS - _DrawPurpose.POINT)
 
 
 def _mantissa(words: Words) -> Floats:

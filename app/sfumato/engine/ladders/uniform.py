@@ -32,12 +32,12 @@ from sfumato.engine.ladders.uniform_cells import (
     GROUP_CELLS,
     LOWEST,
     Blocks,
-    Draw,
+    DrawPurpose,
     GroupWords,
     Ids,
     Rows,
-    Rung,
     Streams,
+    UniformRung,
     count_thresholds,
     rung_at,
     stream,
@@ -105,12 +105,12 @@ class Kernel:
 
     def release_bottom(self, codes: Codes, ids: Ids, out: Codes) -> None:
         """Write into `out` what the records show at level 0; arguments as for `release`."""
-        streams = np.full(len(codes), stream(Draw.BOTTOM), dtype=np.uint32)
+        streams = np.full(len(codes), stream(DrawPurpose.BOTTOM), dtype=np.uint32)
         out[:] = self._fresh_values(codes, ids, streams)
 
     def release(
         self,
-        rung: Rung,
+        rung: UniformRung,
         codes: Codes,
         ids: Ids,
         top: Codes,
@@ -146,7 +146,7 @@ class Kernel:
         for start in range(0, count, self._tile):
             part = slice(start, min(start + self._tile, count))
             self._records.fill(codes[part], ids[part])
-            drawn = self._records.draw(part.stop - start, stream(Draw.GROUP, rung.group))
+            drawn = self._records.draw(part.stop - start, stream(DrawPurpose.GROUP, rung.group))
             self._find_occupied(drawn, part, bounds)
             if rung.inside:
                 inside.append(self._look_inside(part, bounds, thorough))
@@ -187,7 +187,7 @@ class Kernel:
         np.greater_equal(occupied, bounds.bit, out=flag)
         rows = flag.nonzero()[0]
         self._picked.take(self._records, rows)
-        words = self._picked.draw(len(rows), stream(Draw.PLACES, bounds.cell)).view("<u8")
+        words = self._picked.draw(len(rows), stream(DrawPurpose.PLACES, bounds.cell)).view("<u8")
         number = words[0::2]
         gone = number < bounds.single
         several = (number >= _SEVERAL).nonzero()[0]
@@ -221,7 +221,7 @@ class Kernel:
             self._picked.take(self._records, rows[left])
             # The second word of block 0, then both words of each block that follows.
             block, word = divmod(event + 1, 2)
-            drawn = self._picked.draw(len(left), stream(Draw.PLACES, bounds.cell, block))
+            drawn = self._picked.draw(len(left), stream(DrawPurpose.PLACES, bounds.cell, block))
             places.add(event, left, drawn.view("<u8")[word::2])
         return places
 
@@ -265,7 +265,7 @@ class Kernel:
         np.multiply(value, replaced, out=value)
         np.bitwise_xor(value, top, out=out)
 
-    def _refused(self, count: int, rung: Rung) -> Rows:
+    def _refused(self, count: int, rung: UniformRung) -> Rows:
         """Return the rows whose group has no word, or a refused one, for what they show."""
         flag, rank = self._flag[:count], self._rank[:count]
         flag &= self._replaced[:count]
@@ -273,7 +273,7 @@ class Kernel:
             flag |= rank > self._layout.count
         return np.flatnonzero(flag)
 
-    def _nearest_cells(self, rows: Rows, rung: Rung) -> Streams:
+    def _nearest_cells(self, rows: Rows, rung: UniformRung) -> Streams:
         """Return, for rows with one, the number of the nearest cell with an event that counts."""
         cells = _cells_type(rung)
         occupied = self._occupied.view(cells)[rows].astype(np.uint32)
@@ -308,7 +308,7 @@ class Kernel:
         return values
 
 
-def _cells_type(rung: Rung) -> np.dtype[np.unsignedinteger]:
+def _cells_type(rung: UniformRung) -> np.dtype[np.unsignedinteger]:
     """Return the type that holds the cells of a rung's group down to its own.
 
     Numpy counts the bits of bytes several times faster than those of longer words.
@@ -328,7 +328,7 @@ class _Bounds:
     second: np.uint64
 
     @classmethod
-    def of(cls, rung: Rung) -> _Bounds:
+    def of(cls, rung: UniformRung) -> _Bounds:
         """Return a rung's numbers."""
         cells = _cells_type(rung)
         return cls(
@@ -395,7 +395,7 @@ class _Places:
 
 def _value_streams(cells: np.uint32 | Streams, events: np.uint32 | Streams) -> Streams:
     """Return the streams of the first attempts at the values that some events put in."""
-    first = np.uint32(stream(Draw.VALUE))
+    first = np.uint32(stream(DrawPurpose.VALUE))
     return np.atleast_1d(first | cells << np.uint32(18) | events << np.uint32(8))
 
 
@@ -454,7 +454,7 @@ def release_codes(
         How many threads work at once, how many records one takes at a time, and how many of
         them it works on at once. The release does not depend on them.
     top
-        What the ladder begins with, where not the original (see `base_mechanism`).
+        What the ladder begins with, where not the original (see `alias_sampling`).
 
     Returns
     -------
@@ -503,7 +503,7 @@ class _Work:
     """The stretches of one release, taken by whichever thread is free."""
 
     def __init__(
-        self, codes: Codes, record_ids: Words, top: Codes, rung: Rung | None, stretch: int
+        self, codes: Codes, record_ids: Words, top: Codes, rung: UniformRung | None, stretch: int
     ) -> None:
         self._codes = codes
         self._record_ids = record_ids
@@ -548,7 +548,7 @@ class _Work:
         if self._rung is not None and left:
             self._finish(kernel, self._rung, np.concatenate(left))
 
-    def _finish(self, kernel: Kernel, rung: Rung, left: Indices) -> None:
+    def _finish(self, kernel: Kernel, rung: UniformRung, left: Indices) -> None:
         for start in range(0, len(left), self.stretch):
             rows = left[start : start + self.stretch]
             out = np.empty(len(rows), dtype=self._out.dtype)

@@ -60,7 +60,7 @@ ATTEMPTS: Final = 256
 _DIGITS: Final = Context(prec=80)
 
 
-class Draw(IntEnum):
+class DrawPurpose(IntEnum):
     """What a block is drawn for."""
 
     GROUP = 0
@@ -73,7 +73,7 @@ class Draw(IntEnum):
     """What a release at level 0 shows."""
 
 
-def stream(draw: Draw, cell: int = 0, item: int = 0, attempt: int = 0) -> int:
+def stream(draw: DrawPurpose, cell: int = 0, item: int = 0, attempt: int = 0) -> int:
     """Return the number of a stream: each block of a record has one of its own.
 
     Parameters
@@ -83,7 +83,7 @@ def stream(draw: Draw, cell: int = 0, item: int = 0, attempt: int = 0) -> int:
     cell
         The cell's or the group's number, below 4096. The smallest positive float lies in
         cell 2588. Cells are numbered from 1: a value's cell 0 is for
-        `sfumato.engine.ladders.base_mechanism`.
+        `sfumato.engine.ladders.alias_sampling`.
     item
         The block's or the event's number within the cell, below 1024.
     attempt
@@ -121,7 +121,7 @@ def _rounded_down(share: Decimal, times: int = 1) -> int:
 
 
 @dataclass(frozen=True)
-class Rung:
+class UniformRung:
     """What a level is compared by.
 
     Parameters
@@ -161,12 +161,12 @@ class Rung:
         return 2 * self.bit - 1
 
     @property
-    def above(self) -> Rung | None:
+    def above(self) -> UniformRung | None:
         """The upper end of the group, or None where that is the original."""
-        return Rung(self.group * GROUP_CELLS) if self.group else None
+        return UniformRung(self.group * GROUP_CELLS) if self.group else None
 
 
-def rung_at(level: float) -> Rung:
+def rung_at(level: float) -> UniformRung:
     """Return what a level above 0 and below 1 is compared by."""
     exact = Fraction(level)
     logarithm = _DIGITS.ln(Decimal(level))
@@ -174,7 +174,7 @@ def rung_at(level: float) -> Rung:
     while exact < CELL_RATIO**cell:
         cell += 1
     if exact == CELL_RATIO**cell:
-        return Rung(cell)
+        return UniformRung(cell)
     # In units of expected events, from the cell's lower end up to the level.
     height = _DIGITS.add(logarithm, _DIGITS.multiply(cell_length(), Decimal(cell)))
     place = _rounded_down(_DIGITS.divide(height, cell_length()))
@@ -182,7 +182,7 @@ def rung_at(level: float) -> Rung:
     # one number went to those of the next, so shares of the exact numbers could add up to more.
     one, two = count_thresholds()[:2]
     second = one + (two - one) * place // WORD
-    return Rung(cell, place=place, single=one * place // WORD, second=second)
+    return UniformRung(cell, place=place, single=one * place // WORD, second=second)
 
 
 Rows = Indices

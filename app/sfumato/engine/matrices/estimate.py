@@ -14,7 +14,7 @@ the estimate by (a correction for continuity; Newcombe 1998, method 4). An inter
 estimate's own standard error, F' ± z·√V(F'), covers too rarely where few records are released,
 above all where a value is rare. V is quadratic in t, so the ends are roots of a quadratic
 equation: recipients can compute them with nothing but arithmetic, and do
-(app/sfumato/resources/recipient).
+(resources/recipient).
 """
 
 from __future__ import annotations
@@ -103,13 +103,14 @@ class Target(StrEnum):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class FrequencyEstimate:
     """Estimated frequencies of the original values, with their errors.
 
     Parameters
     ----------
     frequencies
-        F' = P⁻¹·O, shape (m,). They sum to 1; single ones may be negative or above 1.
+        F' = P⁻¹·O, shape (m,). They sum to 1, but where symbols were released; single ones may be
+        negative or above 1.
     standard_errors
         Their standard errors, shape (m,).
     low, high
@@ -164,13 +165,13 @@ def estimate_frequencies(
     confidence: float = 0.95,
     target: Target = Target.TABLE,
     law: VarianceLaw | None = None,
-) -> Estimate:
+) -> FrequencyEstimate:
     """Estimate the original frequencies by inverting the matrix.
 
     Parameters
     ----------
     counts
-        How often each value was released, shape (m,).
+        How often each value was released, shape (m,), or each symbol.
     matrix
         The release's perturbation matrix.
     confidence
@@ -183,7 +184,7 @@ def estimate_frequencies(
 
     Returns
     -------
-    Estimate
+    FrequencyEstimate
         Unbiased frequencies with errors and intervals.
 
     Raises
@@ -193,11 +194,12 @@ def estimate_frequencies(
     LevelError
         If the confidence is not between 0 and 1.
     """
-    observed, records = _shares(counts, matrix)
+    observed, records = _shares(counts, matrix.outcomes)
     factor = _normal_factor(confidence)
     frequencies = matrix.solve(observed)
-    errors = np.sqrt(_variances(observed, frequencies, matrix, target) / records)
-    variances = _variances_by_share(frequencies, records, matrix, target)
+    variances = _variances_by_share(frequencies, observed, records, matrix, target)
+    # An estimate can lie where no truth does, and there the variance is another one.
+    errors = np.sqrt(np.maximum(variances.at(np.clip(frequencies, 0.0, 1.0)), 0.0))
     correction = matrix.inverse_ranges() / (2.0 * records)
     if law is not None:
         errors = np.sqrt(law(np.clip(frequencies, 0.0, 1.0)))
@@ -206,7 +208,7 @@ def estimate_frequencies(
         # One draw counts as often as it is copied.
         correction *= np.maximum(variances.at(half) / np.maximum(alone.at(half), 1e-300), 1.0)
     low, high = score_interval(frequencies, variances, correction, factor)
-    return Estimate(
+    return FrequencyEstimate(
         frequencies=frequencies,
         standard_errors=errors,
         low=low,
@@ -241,7 +243,7 @@ def expected_standard_errors(
     EstimationError
         If the frequencies don't fit the matrix, there are no records, or it is singular.
     """
-    true, _ = _shares(frequencies, matrix)
+    true, _ = _shares(frequencies, matrix.size)
     if records < 1:
         raise EstimationError("There are no records to estimate from.", "Give at least one.")
     variances = _variances(matrix.apply(true), true, matrix, target)
@@ -278,7 +280,7 @@ def reconstruct(
         If the counts don't fit the matrix, there are no records, or a value was released that
         the matrix never releases.
     """
-    observed, _ = _shares(counts, matrix)
+    observed, _ = _shares(counts, matrix.outcomes)
     frequencies = _start(observed, matrix)
     steps = 0
     while True:
@@ -298,7 +300,7 @@ def record_utility(frequencies: Vector, matrix: PerturbationMatrix) -> float:
 
     Chaytor et al. 2010, definition 3.
     """
-    true, _ = _shares(frequencies, matrix)
+    true, _ = _shares(frequencies, matrix.size)
     return float(true @ matrix.diagonal)
 
 
@@ -321,14 +323,14 @@ def aggregate_utility(frequencies: Vector, estimated: Vector) -> float:
     return 1.0 - float(np.abs(true - guess).mean())
 
 
-def _shares(counts: Counts, matrix: PerturbationMatrix) -> tuple[Vector, int]:
+def _shares(counts: Counts, size: int) -> tuple[Vector, int]:
     given = np.asarray(counts, dtype=np.float64)
-    if given.shape != (matrix.size,):
+    if given.shape != (size,):
         raise EstimationError(
             "There are counts for {given} {given:value|values}, and the matrix has {size}.",
             "Give a count for each value of the domain.",
             given=given.size,
-            size=matrix.size,
+            size=size,
         )
     if not np.isfinite(given).all() or (given < 0.0).any():
         raise EstimationError("A count is not a number of at least 0.", "Count the records.")
@@ -350,7 +352,11 @@ def _variances(
 
 
 def _variances_by_share(
-    frequencies: Vector, records: int, matrix: PerturbationMatrix, target: Target
+    frequencies: Vector,
+    observed: Vector,
+    records: int,
+    matrix: PerturbationMatrix,
+    target: Target,
 ) -> Quadratic:
     """Return the variance of each value's estimate as a function of its true share.
 
@@ -358,9 +364,14 @@ def _variances_by_share(
     spread evenly. Where all have the same retention, that makes no difference.
     """
     shares = np.maximum(frequencies, 0.0)
-    shares = (records * shares / shares.sum() + 1.0 / matrix.size) / (records + 1.0)
+    if matrix.shows_symbols:  # estimates of thousands of codes sum to anything; symbols to 1
+        shown = (records * observed + 1.0 / matrix.outcomes) / (records + 1.0)
+        shares = np.minimum((records * shares + 1.0 / matrix.size) / (records + 1.0), 1.0 - 1e-9)
+    else:
+        shares = (records * shares / shares.sum() + 1.0 / matrix.size) / (records + 1.0)
+        shown = matrix.apply(shares)
     of_own = matrix.own_second_moments()
-    of_all = matrix.apply_squared_inverse(matrix.apply(shares))
+    of_all = matrix.apply_squared_inverse(shown)
     of_others = (of_all - shares * of_own) / (1.0 - shares)
     slope = of_own - of_others - (1.0 if target is Target.TABLE else 0.0)
     square = np.full(matrix.size, 0.0 if target is Target.TABLE else -1.0)

@@ -18,6 +18,7 @@ import scipy
 
 from sfumato.engine.core.values import Codes, Floats, Integers, count_codes
 from sfumato.engine.core.wording import Sentence
+from sfumato.engine.matrices.hadamard_matrix import HadamardMatrix
 
 Retention = Floats
 """The probability with which each value of the domain is kept on purpose, shape (m,)."""
@@ -183,6 +184,46 @@ def examine_matrix(true: Codes, released: Codes, entries: Floats) -> MatrixTest:
     statistic = float(((observed - expected) ** 2 / expected).sum())
     chance = _chance(statistic, freedom, _variance(groups, records, expected))
     return MatrixTest(impossible, SpreadTest(statistic, freedom, chance))
+
+
+@dataclass(frozen=True)
+class SymbolTest:
+    """The test of released symbols: how many are of the true code, and how all of them spread."""
+
+    own: KeptTest
+    spread: SpreadTest
+
+
+def examine_symbols(true: Codes, released: Codes, matrix: HadamardMatrix) -> SymbolTest:
+    """Test released symbols: one is of its code's set with a chance that all codes share.
+
+    Parameters
+    ----------
+    true
+        The codes, shape (n,).
+    released
+        The symbols, shape (n,).
+    matrix
+        What the release was made by.
+    """
+    sets, records, kept = matrix.sets, len(true), 0
+    for start in range(0, records, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        kept += int(np.count_nonzero(sets.holds(released[block], true[block])))
+    share = matrix.retention + (1.0 - matrix.retention) / (2 * sets.blocks)
+    below = float(scipy.special.bdtr(kept, records, share))
+    above = float(scipy.special.bdtrc(kept - 1, records, share)) if kept else 1.0
+    own = KeptTest(kept, records, share, min(1.0, 2.0 * min(below, above)))
+    counts = count_codes(true, sets.size).astype(np.float64)
+    symbols = count_codes(released, sets.symbols)
+    seen, expected = _pooled(symbols, matrix.apply(counts / max(records, 1)))
+    if len(seen) < 2:
+        return SymbolTest(own, SpreadTest(0.0, 0, 1.0))
+    # Of given codes, counts spread less than those of independent draws: the chance is no smaller.
+    statistic, freedom = float(((seen - expected) ** 2 / expected).sum()), len(seen) - 1
+    cells, rows = np.array([len(seen)], dtype=np.float64), np.array([float(records)])
+    chance = _chance(statistic, freedom, _variance(cells, rows, expected))
+    return SymbolTest(own, SpreadTest(statistic, freedom, chance))
 
 
 def _pooled(counts: Integers, shares: Floats) -> tuple[Floats, Floats]:

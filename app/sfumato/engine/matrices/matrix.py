@@ -30,6 +30,9 @@ Square = Floats
 CERTAINLY_REGULAR = 1e10
 """A matrix is regular where its Frobenius condition is below this: the rank's limit, 1/(m·ε), lies
 above it for any m up to `DENSE_LIMIT`."""
+NEARLY_SINGULAR = 1e-6
+"""A matrix is as good as singular where one record moves an estimated count by more than 1/this: a
+table of a million records would not tell a value's share from nothing."""
 DENSE_LIMIT = 4096
 """The largest domain whose matrix is built whole (128 MB)."""
 
@@ -104,6 +107,19 @@ class PerturbationMatrix(ABC):
         """The number of values, m."""
 
     @property
+    def outcomes(self) -> int:
+        """The number of released values; m, unless symbols stand for the values.
+
+        What is of shape (m,) on the released side below is of this shape.
+        """
+        return self.size
+
+    @property
+    def shows_symbols(self) -> bool:
+        """Whether what is released are symbols, which are none of the values."""
+        return self.outcomes != self.size
+
+    @property
     @abstractmethod
     def diagonal(self) -> Vector:
         """The chance that each value is released as itself, shape (m,)."""
@@ -136,6 +152,27 @@ class PerturbationMatrix(ABC):
         ------
         EstimationError
             If P is singular, naming the values that can't be told apart.
+        """
+
+    @property
+    @abstractmethod
+    def untold(self) -> Indices:
+        """The places of the values that can't be told apart; empty where P has a useful inverse.
+
+        Where one record moves an estimated count by more than 1/`NEARLY_SINGULAR`, P is as good as
+        singular, and everything that is said of singular matrices is said of it.
+        """
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether some values can't be told apart, see `untold`."""
+        return len(self.untold) > 0
+
+    @abstractmethod
+    def solve_transposed(self, scores: Vector) -> Vector:
+        """Return P⁻ᵀ·s, shape (m,): what each released value adds to Σ s·f as it is estimated.
+
+        Raises as `solve` does.
         """
 
     @abstractmethod
@@ -198,8 +235,7 @@ class PerturbationMatrix(ABC):
                 "Show a part of it.",
                 size=self.size,
             )
-        everything = np.arange(self.size)
-        return self.block(everything, everything)
+        return self.block(np.arange(self.outcomes), np.arange(self.size))
 
     @property
     def entries(self) -> Square:
@@ -302,6 +338,8 @@ class PerturbationMatrix(ABC):
             )
 
 
+_PART = 1e-3
+"""A smaller part of a direction, beside its largest, is left by rounding."""
 _ROUNDING = 1e-9
 """How far a column's sum may be from 1, and a channel's entry below 0, by rounding."""
 
@@ -382,6 +420,10 @@ class DenseMatrix(PerturbationMatrix):
         """Return P⁻¹·o, shape (m,)."""
         return self._inverse @ np.asarray(observed, dtype=np.float64)
 
+    def solve_transposed(self, scores: Vector) -> Vector:
+        """Return P⁻ᵀ·s, shape (m,)."""
+        return self._inverse.T @ np.asarray(scores, dtype=np.float64)
+
     def apply_squared_inverse(self, weights: Vector) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·w_j, shape (m,)."""
         return self._inverse**2 @ np.asarray(weights, dtype=np.float64)
@@ -417,12 +459,27 @@ class DenseMatrix(PerturbationMatrix):
         """Examine whether this release can be made from `upper`'s alone."""
         self._check_same_size(upper)
         source = upper if isinstance(upper, DenseMatrix) else DenseMatrix(upper.dense())
-        if not source.is_singular:
-            return _test_entries(self._entries @ source._inverse)
+        if not source._lacks_rank:
+            return _test_entries(self._entries @ source._regular)
         return GarblingTest(_feasible_channel(source._entries, self._entries) is not None)
 
     @cached_property
-    def is_singular(self) -> bool:
+    def untold(self) -> Indices:
+        """The places of the values that can't be told apart; empty where P has a useful inverse.
+
+        They are those that differ between distributions whose releases are alike: the right
+        singular vectors of P's least singular values.
+        """
+        if not self._lacks_rank and np.ptp(self._regular, axis=1).max() <= 1.0 / NEARLY_SINGULAR:
+            return np.zeros(0, dtype=np.intp)
+        _, sizes, directions = np.linalg.svd(self._entries)
+        alike = np.flatnonzero(sizes <= NEARLY_SINGULAR * sizes[0])
+        chosen = directions[alike] if len(alike) else directions[-1:]
+        parts = np.abs(chosen).max(axis=0)
+        return np.flatnonzero(parts > _PART * parts.max())
+
+    @cached_property
+    def _lacks_rank(self) -> bool:
         """Whether some distributions of original values give the same released ones.
 
         The rank tells, from singular values, which take long. An inverse far from the limits of
@@ -448,14 +505,20 @@ class DenseMatrix(PerturbationMatrix):
 
     def _channel_to(self, lower: PerturbationMatrix) -> PerturbationMatrix:
         target = lower.dense()
-        if self.is_singular:
+        if self._lacks_rank:
             channel = _feasible_channel(self._entries, target)
             if channel is None:
                 raise AssertionError("the channel was tested before")
         else:
-            channel = target @ self._inverse
+            channel = target @ self._regular
         clipped = np.maximum(channel, 0.0)
         return DenseMatrix(clipped / clipped.sum(axis=0))
+
+    @property
+    def _regular(self) -> Square:
+        """The inverse of a matrix that does not lack rank."""
+        assert self._inverted is not None
+        return self._inverted
 
     @cached_property
     def _inverse(self) -> Square:

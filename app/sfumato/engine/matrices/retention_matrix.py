@@ -21,6 +21,7 @@ from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
 from sfumato.engine.core.values import Indices
 from sfumato.engine.matrices.matrix import (
     MOST_FORBIDDING,
+    NEARLY_SINGULAR,
     DenseMatrix,
     ForbiddingEntry,
     GarblingTest,
@@ -29,6 +30,7 @@ from sfumato.engine.matrices.matrix import (
     Square,
     Vector,
 )
+from sfumato.engine.matrices.privacy import epsilon_of_gamma
 
 _ROUNDING = 1e-12
 """Entries of a candidate channel down to minus this are rounding dust."""
@@ -49,6 +51,13 @@ def uniform_matrix(retention: float, size: int) -> RetentionMatrix:
         If the domain has fewer than two values.
     """
     return RetentionMatrix(np.full(size, retention))
+
+
+def uniform_epsilon(retention: float, size: int) -> float:
+    """Return ε of the uniform ladder's matrix at a level without making it, to the last digit."""
+    kept = retention if retention >= _SMALLEST else 0.0
+    other = (1.0 - kept) / size
+    return epsilon_of_gamma((kept + other) / other) if other > 0.0 else np.inf
 
 
 class RetentionMatrix(PerturbationMatrix):
@@ -147,6 +156,26 @@ class RetentionMatrix(PerturbationMatrix):
         answer[never] = seen.sum() - answer.sum()
         return answer
 
+    @property
+    def untold(self) -> Indices:
+        """The values that are as good as never kept, where they are more than one."""
+        never = np.flatnonzero(self._retention < NEARLY_SINGULAR)
+        return never if len(never) > 1 else never[:0]
+
+    def solve_transposed(self, scores: Vector) -> Vector:
+        """Return P⁻ᵀ·s in O(m), shape (m,)."""
+        given = np.asarray(scores, dtype=np.float64)
+        never = self._never_kept()
+        if never is None:
+            weighed = given / self._retention
+            return weighed - self._replaced_shares() * float(weighed.sum())
+        others = self._retention > 0.0
+        answer = np.full(self.size, given[never])
+        weighed = (given[others] - given[never]) / self._retention[others]
+        answer[others] += weighed
+        answer[never] -= float(weighed.sum())
+        return answer
+
     def apply_squared_inverse(self, weights: Vector) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·w_j in O(m), shape (m,)."""
         given = np.asarray(weights, dtype=np.float64)
@@ -206,6 +235,11 @@ class RetentionMatrix(PerturbationMatrix):
             up = self._self / -least_other
         return OddsRatios(up=up, down=self._other / most_self)
 
+    def worst_odds_ratio(self) -> float:
+        """Return γ; `worst_odds_ratios` tells why."""
+        with np.errstate(divide="ignore"):
+            return float((self._self / -largest_of_others(-self._other)).max())
+
     def test_garbling_of(self, upper: PerturbationMatrix) -> GarblingTest:
         """Examine whether this release can be made from `upper`'s alone, in O(m)."""
         self._check_same_size(upper)
@@ -236,25 +270,25 @@ class RetentionMatrix(PerturbationMatrix):
 
     def _never_kept(self) -> int | None:
         """Return the one value with p_i = 0, or None; two make P singular."""
-        never = np.flatnonzero(self._retention == 0.0)
-        if len(never) > 1:
+        if len(never := self.untold):
             listed = ", ".join(str(place + 1) for place in never[:5])
             raise EstimationError(
                 "The release can't tell {count} {count:value|values} of the domain apart"
-                " ({entries}): {count:it is|they are} always replaced at random.",
+                " ({entries}): {count:it is|they are} replaced at random, always or nearly so.",
                 "Choose a retention probability above 0 for all of them but one.",
                 count=len(never),
                 entries=f"{listed}, …" if len(never) > 5 else listed,
             )
-        return int(never[0]) if len(never) else None
+        zero = np.flatnonzero(self._retention == 0.0)
+        return int(zero[0]) if len(zero) else None
 
 
 def largest_of_others(numbers: Vector) -> Vector:
     """Return, for each place, the largest number at the other places, shape (m,)."""
     first = int(numbers.argmax())
-    second = float(np.delete(numbers, first).max())
+    beside = [part.max() for part in (numbers[:first], numbers[first + 1 :]) if part.size]
     others = np.full(numbers.size, numbers[first])
-    others[first] = second
+    others[first] = max(beside)
     return others
 
 
@@ -375,17 +409,6 @@ def matrix_of_member(matrix: RetentionMatrix, shares: Vector, member: Places) ->
     return RetentionMatrix(
         np.clip(np.where(known, kept / np.where(known, weight, 1), evenly), 0, 1)
     )
-
-
-def guessed_of_member(matrix: RetentionMatrix, shares: Vector, member: Places) -> float:
-    """Return the share of records whose value of the attribute the whole release restores; exact.
-
-    The released combination is seen, so that what other attributes tell of this one counts.
-    """
-    kept = shares * matrix.retention
-    replaced = sums_by_member(shares * _replaced(matrix), member)
-    best = np.maximum(kept + replaced[member], largest_of_others(replaced)[member])
-    return float(best.sum())
 
 
 def likelihood_of_member(

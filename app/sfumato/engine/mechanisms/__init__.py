@@ -67,7 +67,7 @@ def serving(attributes: Attributes, preferred: str = "") -> Mechanism:
     if not found:
         raise PolicyError(
             "No mechanism protects {columns} together.",
-            "Columns of numbers and columns of categories are protected apart.",
+            "Columns of numbers and columns of categories are protected separately.",
             columns=", ".join(attribute.name for attribute in attributes),
         )
     return found[0]

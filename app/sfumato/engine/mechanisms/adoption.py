@@ -34,6 +34,7 @@ from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags, Indices, is_number
 from sfumato.engine.mechanisms.base import Adopted, Check, Mechanism, ReleaseRequest, Settings
+from sfumato.engine.mechanisms.setting_specs import SettingSource, UncheckedSpec
 from sfumato.engine.table.table import EncodedColumn
 
 
@@ -110,6 +111,13 @@ class Adopting(Mechanism):
 
 ADOPTED: Final = "adopted"
 """The setting's name."""
+
+ADOPTED_SPEC: Final = UncheckedSpec(
+    name=ADOPTED,
+    title="Adopted releases",
+    gloss="the earlier releases that the ladder goes on from, or stands beside",
+    source=SettingSource.ELSEWHERE,
+)
 
 PART: Final = "part"
 """Tells of an earlier release that it has some of the records only."""

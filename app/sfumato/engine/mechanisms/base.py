@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 import pandas as pd
 
-from sfumato.engine.core.columns import Codes, Kind
+from sfumato.engine.core.columns import Codes, Domain, Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Flags, Floats, Words
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
+from sfumato.engine.mechanisms.setting_specs import Configured
+from sfumato.engine.table.combinations import combined_series
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 
 if TYPE_CHECKING:
     from sfumato.engine.core.progress import Context
-    from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
+    from sfumato.engine.disclosure.group_risk import ModeCost, QueryPoint, RiskSetting
     from sfumato.engine.disclosure.grouped_values import GroupedValues
     from sfumato.engine.disclosure.resampled_law import Resampling
     from sfumato.engine.matrices.estimate import VarianceLaw
     from sfumato.engine.matrices.matrix import PerturbationMatrix
     from sfumato.engine.randomness.keys import KeyRing
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-    from sfumato.engine.table.table import Dealt, GroupRows
+    from sfumato.engine.table.table import GroupAssignment, GroupRows
 
 Settings = Mapping[str, Any]
 """What a custodian has set for a mechanism beside the levels; plain JSON values."""
@@ -74,7 +77,7 @@ class LevelTerm:
 
 
 @dataclass(frozen=True)
-class Fact:
+class PromiseFigure:
     """One number behind a promise, for those who know it by name."""
 
     symbol: str
@@ -98,7 +101,7 @@ class Promise:
     """
 
     sentence: str
-    facts: tuple[Fact, ...]
+    facts: tuple[PromiseFigure, ...]
     limits: tuple[str, ...] = ()
 
 
@@ -246,7 +249,7 @@ class PublishedFacts:
     parameters
         JSON values for the data package (for the uniform ladder, p and m).
     guide
-        The name of the text in ``app/sfumato/resources/recipient`` that explains how to estimate.
+        The name of the text in ``resources/recipient`` that explains how to estimate.
     """
 
     parameters: Mapping[str, Any]
@@ -255,17 +258,13 @@ class PublishedFacts:
     """Texts that the guide's placeholders stand for."""
 
 
-def check_known(title: str, settings: Iterable[str], known: Collection[str] = ()) -> None:
-    """Raise `PolicyError` for the first setting that a mechanism of this title does not know."""
-    for name in settings:
-        if name not in known:
-            raise PolicyError(
-                "{mechanism} has no setting called {name}.",
-                "Remove it. Known are: {known}.",
-                mechanism=as_sentence(title),
-                name=name,
-                known=", ".join(sorted(known)) or "–",
-            )
+TYPICAL_BELIEFS: Final[tuple[Statement, ...]] = (
+    {"rho1": 0.1, "rho2": 0.75},
+    {"rho1": 0.1, "rho2": 0.5},
+    {"rho1": 0.1, "rho2": 0.25},
+)
+"""How far a belief of 10 % can rise at a trusted partner's, at a contract recipient's and in a
+public release: the same for two values and for two thousand."""
 
 
 def ladder_digest(*parts: object) -> str:
@@ -273,7 +272,7 @@ def ladder_digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-class Mechanism(ABC):
+class Mechanism(Configured, ABC):
     """A way to release one or several sensitive attributes at any trust level.
 
     Levels are floats in the mechanism's own unit; `trust` maps them to one scale on which
@@ -281,7 +280,6 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]
     summary: ClassVar[str]
     order: ClassVar[int]
     kinds: ClassVar[frozenset[Kind]]
@@ -293,6 +291,8 @@ class Mechanism(ABC):
     """Whether `complete_settings` adds anything."""
     adopts: ClassVar[bool] = False
     """Whether `release` inserts levels between `ReleaseRequest.adopted` releases."""
+    counts_only: ClassVar[bool] = False
+    """Whether its releases serve counting alone: worth doesn't recommend it, it does itself."""
     needs_groups: ClassVar[bool] = False
     """Whether attributes and columns come with the groups of records alike in public."""
 
@@ -301,6 +301,12 @@ class Mechanism(ABC):
         most = self.most_attributes or len(attributes)
         kinds = {attribute.kind for attribute in attributes}
         return kinds <= self.kinds and self.least_attributes <= len(attributes) <= most
+
+    @property
+    def typical_statements(self) -> tuple[Statement, ...]:
+        """The levels of a trusted partner, a contract recipient and the public, if known."""
+        believes = any({one.name for one in t.fields} == {"rho1", "rho2"} for t in self.terms)
+        return TYPICAL_BELIEFS if believes else ()
 
     def recommendation(self, attributes: Attributes) -> str:
         """Say why it suits attributes that it serves better than others do; empty where not.
@@ -337,10 +343,9 @@ class Mechanism(ABC):
     ) -> Settings:
         """Return the settings with what the table itself decides, once and for all.
 
-        Called where settings are stated, for instance in a rules file, and never again: what
-        it adds belongs to the ladder. Most mechanisms have nothing to add. What recipients can
-        see of it, directly or in what follows from it, is made with noise, kept, and counted by
-        `byproduct_epsilon`.
+        Called where settings are stated, for instance in a rules file, and never again: what it
+        adds belongs to the ladder. What recipients can see of it, directly or in what follows from
+        it, is made with noise, kept, and counted by `byproduct_epsilon`.
 
         Parameters
         ----------
@@ -352,6 +357,10 @@ class Mechanism(ABC):
         PolicyError, LevelError
             If the settings can't be met for these attributes.
         """
+        return settings
+
+    def suited(self, attributes: Attributes, settings: Settings, epsilon: float) -> Settings:
+        """Return settings as they serve best at an ε; most serve at any."""
         return settings
 
     def byproduct_epsilon(self, settings: Settings) -> float:
@@ -419,6 +428,10 @@ class Mechanism(ABC):
         """
         return level * (1.0 - share)
 
+    def most_within_limits(self, attributes: Attributes, settings: Settings) -> float:
+        """Return the highest level that keeps the settings' own limits; infinite without any."""
+        return math.inf
+
     @abstractmethod
     def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
         """Return the level of each of several rows that together tell no more than one at a level.
@@ -433,6 +446,20 @@ class Mechanism(ABC):
     @abstractmethod
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released columns by name: a pure function of the request."""
+
+    def shown_domain(self, attributes: Attributes, settings: Settings) -> Domain | None:
+        """Return the symbols that a released column shows; None where it shows its own values."""
+
+    def shown_codes(
+        self, attributes: Attributes, columns: Mapping[str, pd.Series], settings: Settings
+    ) -> Codes:
+        """Return the codes of released values, combinations or symbols: rows of the matrix.
+
+        Raises `DomainError` if a value can't have been released, naming the column.
+        """
+        symbols = self.shown_domain(attributes, settings)
+        name = attributes[0].name
+        return symbols.encode(columns[name]) if symbols else combined_series(attributes, columns)
 
     def matrix(
         self, level: float, attributes: Attributes, settings: Settings
@@ -494,6 +521,26 @@ class Mechanism(ABC):
         """Return the law of the noise a level adds to numbers; None where none is added."""
         covariance = self.noise_covariance(level, attributes, settings)
         return None if covariance is None else NoiseLaw(covariance)
+
+    def shown_moments(
+        self, numbers: Floats, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Floats, Floats] | None:
+        """Return the mean and the variance of what is released in place of some numbers.
+
+        Parameters
+        ----------
+        numbers
+            True numbers of the entry's attributes, in its order, shape (N, n).
+
+        Returns
+        -------
+        tuple or None
+            Both of shape (N, n); None where no noise is added to numbers.
+        """
+        noise = self.noise_covariance(level, attributes, settings)
+        if noise is None:
+            return None
+        return numbers, np.broadcast_to(np.diagonal(noise)[:, np.newaxis], numbers.shape)
 
     def channel(
         self, level: float, attributes: Attributes, settings: Settings
@@ -615,7 +662,7 @@ class GroupProtection(Mechanism):
         """
 
     @abstractmethod
-    def dealt(self, rows: GroupRows, attributes: Attributes, settings: Settings) -> Dealt:
+    def dealt(self, rows: GroupRows, attributes: Attributes, settings: Settings) -> GroupAssignment:
         """Draw from groups, all of whose rows are given, and deal out what is drawn.
 
         A release of any part of them is made with the outcome (`EncodedColumn.dealt`).
@@ -623,7 +670,7 @@ class GroupProtection(Mechanism):
 
     @abstractmethod
     def count_errors(
-        self, grouped: GroupedValues, start: Setting, context: Context
+        self, grouped: GroupedValues, start: RiskSetting, context: Context
     ) -> tuple[QueryPoint, ...]:
         """Return how far off counts from plain and from protected releases are.
 
@@ -640,4 +687,13 @@ class GroupProtection(Mechanism):
         ------
         EstimationError
             If no query is answered by enough records.
+        """
+
+    @abstractmethod
+    def mode_costs(
+        self, grouped: GroupedValues, settings: Settings, context: Context
+    ) -> tuple[ModeCost, ...]:
+        """Return how far off counts are without protection, and by each mode of it.
+
+        Raises `EstimationError` if no query is answered by enough records.
         """

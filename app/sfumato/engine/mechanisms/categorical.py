@@ -41,11 +41,11 @@ from sfumato.engine.matrices.privacy import (
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import (
     Check,
-    Fact,
     LevelField,
     LevelTerm,
     Mechanism,
     Promise,
+    PromiseFigure,
     Released,
     ReleaseRequest,
     Settings,
@@ -376,9 +376,13 @@ class CategoricalMechanism(Mechanism):
             middle = (low + high) / 2.0
             if middle in (low, high):
                 break
-            own = self.matrix(middle, attributes, settings).epsilon
+            own = self.epsilon_at(middle, attributes, settings)
             low, high = (middle, high) if own * rows <= allowed else (low, middle)
         return low
+
+    def epsilon_at(self, level: float, attributes: Attributes, settings: Settings) -> float:
+        """Return ε of a level's matrix, for settings that are checked."""
+        return self.matrix(level, attributes, settings).epsilon
 
     def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float:
         """Return γ of the released values together with what is told beside them."""
@@ -399,7 +403,8 @@ class CategoricalMechanism(Mechanism):
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released column: a pure function of the request."""
-        domain, name = self.domain_of(request.attributes), request.attributes[0].name
+        attributes, name = request.attributes, request.attributes[0].name
+        domain = self.shown_domain(attributes, request.settings) or self.domain_of(attributes)
         return {name: domain.decode(self.released_codes(request, context), name)}
 
     @abstractmethod
@@ -437,7 +442,9 @@ class CategoricalMechanism(Mechanism):
     def promised(self, level: float, attributes: Attributes, settings: Settings) -> str:
         """Say in one sentence what a release at this level promises."""
 
-    def facts(self, level: float, attributes: Attributes, settings: Settings) -> tuple[Fact, ...]:
+    def facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[PromiseFigure, ...]:
         """Return the figures behind the promise."""
         spent = self.spent(level, settings)
         return (
@@ -448,10 +455,12 @@ class CategoricalMechanism(Mechanism):
 
     def own_facts(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[PromiseFigure, ...]:
         """Return the figures that the matrix alone does not give."""
         return (
-            Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
+            PromiseFigure(
+                "p", "Retention probability", level, "A value is kept on purpose this often."
+            ),
         )
 
     def not_promised(
@@ -540,7 +549,7 @@ class CategoricalMechanism(Mechanism):
         }
 
     @staticmethod
-    def matrix_facts(matrix: PerturbationMatrix, spent: float = 0.0) -> tuple[Fact, ...]:
+    def matrix_facts(matrix: PerturbationMatrix, spent: float = 0.0) -> tuple[PromiseFigure, ...]:
         """Return the figures that any matrix gives, computed from its entries.
 
         With `spent` above 0, they hold for the released values together with by-products of the
@@ -549,29 +558,31 @@ class CategoricalMechanism(Mechanism):
         odds = matrix.worst_odds_ratios()
         gamma = whole_odds(matrix.gamma, spent)
         return (
-            Fact("m", "Values of the domain", float(matrix.size), "What a value can become."),
-            Fact(
+            PromiseFigure(
+                "m", "Values of the domain", float(matrix.size), "What a value can become."
+            ),
+            PromiseFigure(
                 "γ",
                 "Odds factor, upward",
                 whole_odds(float(odds.up.max()), spent),
                 "No released value multiplies anyone's odds on anything by more.",
             ),
-            Fact(
+            PromiseFigure(
                 "1/γ",
                 "Odds factor, downward",
                 float(odds.down.min()) * math.exp(-spent),
                 "No released value multiplies anyone's odds on anything by less.",
             ),
-            Fact(
+            PromiseFigure(
                 "ε",
                 "Privacy loss",
                 matrix.epsilon + spent,
                 "The logarithm of γ (local differential privacy).",
             ),
-            Fact(
+            PromiseFigure(
                 "δ", "Growth of belief", delta_of_gamma(gamma), "No belief grows by more than this."
             ),
-            Fact(
+            PromiseFigure(
                 "ρ2",
                 Sentence("Highest belief after {belief:g}", belief=USUAL_RHO1),
                 rho2_of_gamma(gamma, USUAL_RHO1),
@@ -601,9 +612,9 @@ def losses_added(losses: Sequence[float]) -> str:
     if not math.isfinite(sum(losses)):
         return ""
     return Sentence(
-        "If it is known that its value was another in each edition, the loss about which ones"
-        " is ε = {total} at worst, where it is {one} for a value that is known to have stayed."
-        " No figure bounds what is told of whether it stayed.",
+        "If it is known that its value was another in each edition, the loss about which ones is ε"
+        " = {total} at worst, where it is {one} for a value that is known to have stayed. No"
+        " figure bounds what is revealed about whether it stayed.",
         total=formatted(math.ceil(sum(losses) * 1000 - 1e-9) / 1000, ".4g"),
         one=formatted(math.ceil(max(losses) * 1000 - 1e-9) / 1000, ".4g"),
     )

@@ -32,11 +32,12 @@ import numpy as np
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import EstimationError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Indices, Words, is_number
+from sfumato.engine.core.values import Indices, Words
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.matrix import (
     DENSE_LIMIT,
+    NEARLY_SINGULAR,
     DenseMatrix,
     GarblingTest,
     OddsRatios,
@@ -47,12 +48,11 @@ from sfumato.engine.matrices.matrix import (
 from sfumato.engine.matrices.privacy import check_retention, retention_for_rarest
 from sfumato.engine.mechanisms.base import (
     Byproduct,
-    Fact,
     Origin,
+    PromiseFigure,
     PublishedFacts,
     ReleaseRequest,
     Settings,
-    check_known,
 )
 from sfumato.engine.mechanisms.categorical import (
     CategoricalMechanism,
@@ -62,19 +62,34 @@ from sfumato.engine.mechanisms.categorical import (
     nothing_told,
 )
 from sfumato.engine.mechanisms.frequency_source import (
+    FREQUENCIES,
     frequencies_in,
     left_for_levels,
     records_of,
     usual_frequencies,
 )
+from sfumato.engine.mechanisms.setting_specs import NumberSpec
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attributes
+from sfumato.engine.table.table import MEASURED_UNIT, Attributes
 
 USUAL_EVEN_SHARE: Final = 0.1
 """The share of an even distribution that a new policy mixes in."""
 
-_SETTINGS = ("frequencies", "frequencies_epsilon", "noisy_counts", "shares", "even_share")
+EVEN_SHARE: Final = NumberSpec(
+    name="even_share",
+    title="Share of an even distribution that is mixed in",
+    gloss="the share of an even distribution that is mixed in",
+    hint="Rare values are replacements more often then, which the promise depends on;"
+    " released shares stray a little further from the true ones.",
+    usual=USUAL_EVEN_SHARE,
+    least=0.0,
+    most=1.0,
+    decimals=1,
+    unit="%",
+    scale=100,
+    step=5.0,
+)
 
 
 CELLS: Final = 1 << 16
@@ -169,6 +184,16 @@ class DistributionMatrix(PerturbationMatrix):
         seen = np.asarray(observed, dtype=np.float64)
         return (seen - self._other * float(seen.sum())) / kept
 
+    @property
+    def untold(self) -> Indices:
+        """All values, where they are as good as always drawn at random."""
+        return np.arange(self.size if self._retention < NEARLY_SINGULAR else 0)
+
+    def solve_transposed(self, scores: Vector) -> Vector:
+        """Return P⁻ᵀ·s, shape (m,)."""
+        kept, given = self._kept(), np.asarray(scores, dtype=np.float64)
+        return (given - float(self._other @ given)) / kept
+
     def apply_squared_inverse(self, weights: Vector) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·w_j, shape (m,); (P⁻¹)_ij = (δ_ij − (1 − p)·π_i)/p."""
         kept = self._kept()
@@ -222,10 +247,11 @@ class DistributionMatrix(PerturbationMatrix):
         return np.array_equal(self._drawn, other._drawn)
 
     def _kept(self) -> float:
-        if self._retention == 0.0:
+        if self.is_singular:
             raise EstimationError(
-                "The release says nothing about the values: all of them are drawn at random.",
-                "Choose a retention probability above 0.",
+                "The release says nothing about the values: all of them, or nearly all, are drawn"
+                " at random.",
+                "Choose a larger retention probability.",
             )
         return self._retention
 
@@ -303,6 +329,7 @@ class PublishedDistribution(CategoricalMechanism):
     order = 15
     ladder = ("distribution", 1)
     completes_settings = True
+    settings = (*FREQUENCIES, EVEN_SHARE)
     most_values = DENSE_LIMIT
 
     def default_settings(self, attributes: Attributes) -> Settings:
@@ -322,7 +349,8 @@ class PublishedDistribution(CategoricalMechanism):
             If the settings are not valid for the attribute.
         """
         chosen = frequencies_in(settings, records_of(attributes[0])).drawn(attributes[0], noise)
-        complete = {**settings, **chosen.to_dict(), "even_share": even_share_in(settings)}
+        kept = {name: value for name, value in settings.items() if name != MEASURED_UNIT}
+        complete = {**kept, **chosen.to_dict(), "even_share": even_share_in(settings)}
         self.check_settings(attributes, complete)
         return complete
 
@@ -346,7 +374,7 @@ class PublishedDistribution(CategoricalMechanism):
 
     def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where a setting is unknown or gives no distribution."""
-        check_known(self.title, settings, _SETTINGS)
+        self.check_stated(settings)
         self.cells(attributes, settings)
 
     def cells(self, attributes: Attributes, settings: Settings) -> tuple[int, ...]:
@@ -409,9 +437,9 @@ class PublishedDistribution(CategoricalMechanism):
 
     def own_facts(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[PromiseFigure, ...]:
         """Return the retention probability, and how rare the rarest replacement is."""
-        rarest = Fact(
+        rarest = PromiseFigure(
             "min π",
             "Rarest replacement",
             min(self.cells(attributes, settings)) / CELLS,
@@ -450,20 +478,8 @@ MECHANISM = PublishedDistribution()
 
 
 def even_share_in(settings: Mapping[str, Any]) -> float:
-    """Return the share of an even distribution that settings mix in.
-
-    Raises
-    ------
-    PolicyError
-        Unless it is a number from 0 to 1.
-    """
-    share = settings.get("even_share", USUAL_EVEN_SHARE)
-    if not is_number(share) or not 0.0 <= share <= 1.0:
-        raise PolicyError(
-            "The setting even_share is not a number from 0 to 1.",
-            "Give the share of an even distribution to mix in, such as 0.1.",
-        )
-    return float(share)
+    """Return the share of an even distribution that settings mix in; raises `PolicyError`."""
+    return float(EVEN_SHARE.stated(settings))
 
 
 @lru_cache(maxsize=64)

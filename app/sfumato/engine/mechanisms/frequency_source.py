@@ -16,17 +16,29 @@ from typing import Any, Final
 import numpy as np
 
 from sfumato.engine.core.errors import LevelError, PolicyError
-from sfumato.engine.core.values import Floats, is_number
-from sfumato.engine.core.wording import formatted
+from sfumato.engine.core.values import Floats
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.matrices.privacy import left_over
-from sfumato.engine.mechanisms.base import Fact
+from sfumato.engine.mechanisms.base import PromiseFigure
+from sfumato.engine.mechanisms.setting_specs import (
+    ChoiceSpec,
+    ListSpec,
+    SettingSource,
+    epsilon_spec,
+    measured_unit_spec,
+)
 from sfumato.engine.randomness.noisy_statistics import (
     SENSITIVITY_OF_COUNTS,
     KeyedNoise,
     check_epsilon,
     shares_of,
 )
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import (
+    MEASURED_UNIT,
+    Attribute,
+    MeasuredUnit,
+    measured_rows,
+)
 
 USUAL_EPSILON: Final = 0.1
 """The most that a new policy spends on the frequencies."""
@@ -48,6 +60,56 @@ class FrequencySource(StrEnum):
     """The exact counts: settings of versions that knew nothing else, never chosen anew."""
 
 
+class _SharesSpec(ListSpec):
+    """Shares, one of which is above 0."""
+
+    @property
+    def expected(self) -> Sentence:
+        """What a value is."""
+        return Sentence("a list of numbers from 0 on, one of them above 0")
+
+    def holds(self, value: object) -> bool:
+        """Return whether a value is such a list."""
+        return super().holds(value) and isinstance(value, list | tuple) and any(value)
+
+
+_FROM_COUNTS: Final = ("frequencies", "frequencies_epsilon")
+SOURCE: Final = ChoiceSpec(
+    name="frequencies",
+    title="Where frequencies come from",
+    gloss="where the frequencies of values come from",
+    titles={
+        FrequencySource.NOISY: "Noisy counts",
+        FrequencySource.EQUAL: "All values equal",
+        FrequencySource.STATED: Sentence("Stated"),
+    },
+)
+EPSILON: Final = epsilon_spec(
+    name="frequencies_epsilon",
+    title="ε0 of the noisy counts",
+    gloss="how much noisy counts may disclose of one record, as a privacy loss",
+    hint="How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
+    " most e^ε0 and is included in every figure; a smaller ε0 means more noise.",
+)
+SHARES: Final = _SharesSpec(
+    name="shares",
+    title="Shares in the order of the domain",
+    gloss="a stated share for each value, in the order of the domain, of any sum",
+    numbers=True,
+)
+COUNTS: Final = ListSpec(
+    name="noisy_counts",
+    title="Noisy counts",
+    gloss="the counts with noise that were drawn, one for each value",
+    source=SettingSource.MADE,
+    follows=_FROM_COUNTS,
+    numbers=True,
+    negative=True,
+)
+FREQUENCIES: Final = (SOURCE, EPSILON, SHARES, COUNTS, measured_unit_spec(_FROM_COUNTS))
+"""The settings that `Frequencies.to_dict` writes."""
+
+
 @dataclass(frozen=True)
 class Frequencies:
     """Where frequencies come from, and what was drawn or stated.
@@ -62,29 +124,34 @@ class Frequencies:
         The noisy counts, once they are drawn, shape (m,).
     shares
         Stated shares, shape (m,).
+    unit
+        Whose rows were counted; None where each by itself.
     """
 
     source: FrequencySource
     epsilon: float = USUAL_EPSILON
     counts: tuple[int, ...] = ()
     shares: tuple[float, ...] = ()
+    unit: MeasuredUnit | None = None
 
     @property
     def cost(self) -> float:
         """ε0: by what they multiply anyone's odds at most, as a logarithm."""
         if self.source is FrequencySource.EXACT:
             return math.inf
-        return self.epsilon if self.source is FrequencySource.NOISY else 0.0
+        rows = 1 if self.unit is None else self.unit.rows
+        return self.epsilon * rows if self.source is FrequencySource.NOISY else 0.0
 
     def drawn(self, attribute: Attribute, noise: KeyedNoise) -> Frequencies:
         """Return them with counts drawn, where they are noisy; those that fit stay."""
-        counts, domain = attribute.counts, attribute.domain
+        [measured], unit = measured_rows((attribute,))
+        counts, domain = measured.counts, measured.domain
         if self.source is not FrequencySource.NOISY or counts is None or domain is None:
             return self
         if len(self.counts) == len(counts):
             return self
         what = f"counts of {attribute.name} over {domain.fingerprint}"
-        return replace(self, counts=noise.counts(what, counts, self.epsilon))
+        return replace(self, counts=noise.counts(what, counts, self.epsilon), unit=unit)
 
     def of(self, attribute: Attribute) -> Floats:
         """Return the shares that limits are solved for, shape (m,).
@@ -123,6 +190,8 @@ class Frequencies:
             plain["frequencies_epsilon"] = self.epsilon
             if self.counts:
                 plain["noisy_counts"] = list(self.counts)
+            if self.unit is not None:
+                plain[MEASURED_UNIT] = self.unit.to_setting()
         if self.source is FrequencySource.STATED:
             plain["shares"] = list(self.shares)
         return plain
@@ -133,12 +202,12 @@ def records_of(attribute: Attribute) -> int:
     return 0 if attribute.counts is None else int(attribute.counts.sum())
 
 
-def frequency_facts(spent: float) -> tuple[Fact, ...]:
+def frequency_facts(spent: float) -> tuple[PromiseFigure, ...]:
     """Return the figure of ε0 for a promise that counts it; none where nothing is spent."""
     if spent == 0.0:
         return ()
     title = "Privacy loss of the frequencies"
-    return (Fact("ε0", title, spent, "Counted in the odds factors and in ε."),)
+    return (PromiseFigure("ε0", title, spent, "Counted in the odds factors and in ε."),)
 
 
 def left_for_values(names: Sequence[str], gammas: Floats, cost: float) -> Floats:
@@ -211,37 +280,19 @@ def frequencies_in(settings: Mapping[str, Any], records: int = 0) -> Frequencies
     if stated is None:
         exact = "profile" in settings
         return Frequencies(FrequencySource.EXACT) if exact else usual_frequencies(records)
-    known = [source.value for source in FrequencySource if source is not FrequencySource.EXACT]
-    if stated not in known:
-        raise PolicyError(
-            "The setting frequencies is none of: {known}.",
-            "Choose where the frequencies come from.",
-            known=", ".join(known),
-        )
-    source = FrequencySource(stated)
+    source = SOURCE.stated(settings)
     epsilon = usual_frequencies(records).epsilon
     if source is FrequencySource.NOISY:
         epsilon = check_epsilon(settings.get("frequencies_epsilon", epsilon))
     counts, shares = settings.get("noisy_counts", ()), settings.get("shares", ())
     if source is not FrequencySource.NOISY or not _are_whole(counts):
         counts = ()  # drawn anew, or refused where they are missing
-    if source is FrequencySource.STATED and not _are_shares(shares):
-        raise PolicyError(
-            "The stated shares are not a list of numbers from 0 on, one of them above 0.",
-            "Give one share for each value of the domain.",
-        )
+    if source is FrequencySource.STATED:
+        SHARES.check(shares)
     kept = tuple(float(s) for s in shares) if source is FrequencySource.STATED else ()
-    return Frequencies(source, epsilon, tuple(counts), kept)
+    unit = MeasuredUnit.in_settings(settings) if counts else None
+    return Frequencies(source, epsilon, tuple(counts), kept, unit)
 
 
 def _are_whole(counts: object) -> bool:
     return isinstance(counts, list | tuple) and set(map(type, counts)) <= {int}
-
-
-def _are_shares(shares: object) -> bool:
-    return (
-        isinstance(shares, list | tuple)
-        and all(is_number(s) for s in shares)
-        and all(0 <= s < math.inf for s in shares)
-        and any(s > 0 for s in shares)
-    )

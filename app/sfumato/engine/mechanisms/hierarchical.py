@@ -40,17 +40,16 @@ import numpy as np
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import Words, is_number
+from sfumato.engine.core.values import Words
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.mechanisms.base import (
-    Fact,
+    PromiseFigure,
     PublishedFacts,
     ReleaseRequest,
     Settings,
-    check_known,
 )
 from sfumato.engine.mechanisms.categorical import (
     CategoricalMechanism,
@@ -59,12 +58,43 @@ from sfumato.engine.mechanisms.categorical import (
     domain_parameters,
     nothing_told,
 )
+from sfumato.engine.mechanisms.setting_specs import ListSpec, NumberSpec
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
 USUAL_INSIDE: Final = 0.5
 MOST_INSIDE: Final = 0.99
+
+INSIDE: Final = NumberSpec(
+    name="inside_share",
+    title="Share of the replacements that stay in the chapter",
+    gloss="the share of the replacements that stay in the chapter",
+    hint="The more stay, the more often chapters are right, and the more a release tells"
+    " about them at one retention probability.",
+    usual=USUAL_INSIDE,
+    least=0.0,
+    most=MOST_INSIDE,
+    decimals=1,
+    unit="%",
+    scale=100,
+    step=5.0,
+)
+LEVEL: Final = NumberSpec(
+    name="chapters_level",
+    title="Chapters by a level of a hierarchy",
+    gloss="the level of the column's hierarchy whose classes are the chapters",
+    becomes="chapters",
+    least=1,
+    whole=True,
+)
+CHAPTERS: Final = ListSpec(
+    name="chapters",
+    title="Each value's chapter",
+    gloss="the chapter of each value, in the order of the domain; the same text for values of one"
+    " chapter",
+    follows=(LEVEL.name,),
+)
 
 _DIGITS: Final = Digits(prec=40)
 
@@ -164,6 +194,7 @@ class HierarchicalRetention(CategoricalMechanism):
     order = 16
     ladder = ("hierarchical", 1)
     completes_settings = True
+    settings = (CHAPTERS, LEVEL, INSIDE)
     most_values = 1_000  # the matrix is kept whole
 
     def recommendation(self, attributes: Attributes) -> str:
@@ -251,7 +282,7 @@ class HierarchicalRetention(CategoricalMechanism):
         PolicyError
             If a setting is unknown, or does not name one chapter for each value.
         """
-        check_known(self.title, settings, ("chapters", "inside_share"))
+        self.check_stated(settings)
         size, stated = self.domain_of(attributes).size, settings.get("chapters")
         given = stated if isinstance(stated, list | tuple) else []
         if len(given) != size or not all(isinstance(each, str) for each in given):
@@ -323,18 +354,18 @@ class HierarchicalRetention(CategoricalMechanism):
 
     def own_facts(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[PromiseFigure, ...]:
         """Return how often a value and its chapter are kept, and the odds factor inside one."""
         matrix = self.matrix(level, attributes, settings)
         return (
             *super().own_facts(level, attributes, settings),
-            Fact(
+            PromiseFigure(
                 "c",
                 "Retention of the chapter",
                 matrix.chapter,
                 "A value's chapter is kept on purpose this often.",
             ),
-            Fact(
+            PromiseFigure(
                 "γ inside",
                 "Odds factor inside a chapter",
                 matrix.gamma_inside,
@@ -388,21 +419,8 @@ def chapters_by(names: Sequence[str], letters: int) -> list[str]:
 
 
 def inside_in(settings: Mapping[str, Any]) -> float:
-    """Return which share of the replacements stays in the chapter.
-
-    Raises
-    ------
-    PolicyError
-        Unless it is a number from 0 to `MOST_INSIDE`.
-    """
-    share = settings.get("inside_share", USUAL_INSIDE)
-    if not is_number(share) or not 0.0 <= share <= MOST_INSIDE:
-        raise PolicyError(
-            "The setting inside_share is not a number from 0 to {most:g}.",
-            "Give the share of replacements that stay in the chapter, such as 0.5.",
-            most=MOST_INSIDE,
-        )
-    return float(share)
+    """Return which share of the replacements stays in the chapter; raises `PolicyError`."""
+    return float(INSIDE.stated(settings))
 
 
 def levels_of(level: float, settings: Mapping[str, Any]) -> tuple[float, float]:

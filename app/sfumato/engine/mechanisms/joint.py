@@ -22,21 +22,20 @@ import pandas as pd
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Codes, Floats, is_number
+from sfumato.engine.core.values import Codes, Floats
 from sfumato.engine.core.wording import Sentence, as_sentence, formatted, listed
-from sfumato.engine.ladders.base_mechanism import release_below
+from sfumato.engine.ladders.alias_sampling import release_below
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma, whole_odds
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, odds_of_member
 from sfumato.engine.mechanisms.base import (
-    Fact,
     LevelField,
     LevelTerm,
+    PromiseFigure,
     PublishedFacts,
     ReleaseRequest,
     Settings,
     Statement,
-    check_known,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
@@ -49,7 +48,15 @@ from sfumato.engine.mechanisms.categorical import (
     refuse_single,
 )
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
-from sfumato.engine.mechanisms.retention_profiles import BreachMode, ProfileMechanism
+from sfumato.engine.mechanisms.retention_profiles import (
+    MODE,
+    RHOS,
+    ProfileMechanism,
+    objective_in,
+    profile_settings,
+)
+from sfumato.engine.mechanisms.retention_solver import BreachMode
+from sfumato.engine.mechanisms.setting_specs import ColumnsSpec, TableSpec
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import (
     combined,
@@ -64,7 +71,6 @@ from sfumato.engine.table.combinations import (
 )
 from sfumato.engine.table.table import Attribute, Attributes
 
-_FREQUENCIES = ("frequencies", "frequencies_epsilon", "noisy_counts", "shares")
 _TERMS = (
     LevelTerm(
         "retention",
@@ -92,12 +98,31 @@ Pair = tuple[float, float]
 USUAL_OTHERS: Final[Pair] = (0.1, 0.5)
 """What combinations without limits of their own begin with."""
 
-LIMITS: Final = ("mode", "others", "limits")
-"""The settings that `CombinationLimits.to_dict` writes."""
+OTHERS: Final = TableSpec(
+    name="others",
+    title="Limit all other combinations",
+    gloss="the limit of combinations that no other limit is for; empty for none",
+    keys=RHOS,
+    many=False,
+    may_be_empty=True,
+)
+STATED: Final = TableSpec(
+    name="limits",
+    title="Limits of values and of combinations",
+    gloss="limits of all combinations that have some values: a belief of at most rho1 must not"
+    " rise above rho2",
+    usual=(),
+    keys=(
+        ColumnsSpec(
+            name="values", title="Values", gloss="the values, by their columns", texts=True
+        ),
+        *RHOS,
+    ),
+)
 
 
 @dataclass(frozen=True)
-class Limit:
+class JointLimit:
     """One statement about all combinations that have some values: of one column, or of several.
 
     Parameters
@@ -133,7 +158,7 @@ class CombinationLimits:
 
     mode: BreachMode = BreachMode.STRICT
     others: Pair | None = USUAL_OTHERS
-    stated: tuple[Limit, ...] = field(default=())
+    stated: tuple[JointLimit, ...] = field(default=())
 
     def gammas(self, attributes: Attributes) -> Floats:
         """Return each combination's bound γ, shape (m,), infinite where it has none.
@@ -201,34 +226,20 @@ class CombinationLimits:
         PolicyError
             If they are not limits.
         """
-        try:
-            mode = BreachMode(plain.get("mode", BreachMode.STRICT))
-            others = plain.get("others")
-            pair: Pair | None = USUAL_OTHERS
-            if others is not None:
-                pair = _pair(others) if others else None
-            stated = tuple(Limit(_values(row), *_pair(row)) for row in plain.get("limits", ()))
-            return cls(mode, pair, stated)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise PolicyError(
-                "The limits of values and combinations can't be read.",
-                "State for each limit its values by column, rho1 and rho2; for all others rho1 and"
-                " rho2; and a mode ('published' or 'strict').",
-            ) from None
+        mode, rows = MODE.stated(plain), STATED.stated(plain)
+        others = OTHERS.stated(plain)
+        pair: Pair | None = USUAL_OTHERS
+        if others is not None:
+            pair = _pair(others) if others else None
+        return cls(mode, pair, tuple(JointLimit(_values(row), *_pair(row)) for row in rows))
 
 
 def _values(row: Mapping[str, Any]) -> dict[str, str]:
-    values = {str(column): str(value) for column, value in row["values"].items()}
-    if not values:
-        raise ValueError("a limit of nothing")
-    return values
+    return {str(column): str(value) for column, value in row["values"].items()}
 
 
 def _pair(row: Mapping[str, Any]) -> Pair:
-    pair = row["rho1"], row["rho2"]
-    if not all(map(is_number, pair)):
-        raise TypeError("not a number")
-    return float(pair[0]), float(pair[1])
+    return float(row["rho1"]), float(row["rho2"])
 
 
 def _gamma(pair: Pair, values: Mapping[str, str]) -> float:
@@ -255,6 +266,7 @@ class JointRetention(ProfileMechanism):
     )
     order = 12
     terms = _TERMS
+    settings = profile_settings(OTHERS, STATED)
     least_attributes = 2
     most_attributes = None
 
@@ -269,7 +281,7 @@ class JointRetention(ProfileMechanism):
         """
         if len(attributes) < self.least_attributes:
             raise PolicyError(
-                "{mechanism} protects several columns together; {column} stands alone.",
+                "{mechanism} protects several columns together; {column} is a single one.",
                 "Add another column of categories, or choose uniform retention.",
                 mechanism=as_sentence(self.title),
                 column=attributes[0].name if attributes else "–",
@@ -287,7 +299,7 @@ class JointRetention(ProfileMechanism):
         self, attributes: Attributes, settings: Settings, noise: KeyedNoise
     ) -> Settings:
         """Return the settings with the optimal profile, where there are limits."""
-        check_known(self.title, settings, (*LIMITS, *_FREQUENCIES, "profile"))
+        self.check_stated(settings)
         self.check_attributes(attributes)
         return super().complete_settings(attributes, settings, noise) if settings else settings
 
@@ -316,11 +328,12 @@ class JointRetention(ProfileMechanism):
         kept = [row for row in limits["limits"] if names.issuperset(row["values"])]
         chosen = self.frequencies(settings)
         asked = Frequencies(chosen.source, chosen.epsilon).to_dict()
-        return {**limits, "limits": kept, **({"frequencies": "equal"} if chosen.shares else asked)}
+        asked = {"frequencies": "equal"} if chosen.shares else asked
+        return {**limits, "limits": kept, **asked, "objective": str(objective_in(settings))}
 
     def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not limits with a fitting profile."""
-        check_known(self.title, settings, (*LIMITS, *_FREQUENCIES, "profile"))
+        self.check_stated(settings)
         self.profile(attributes, settings)
         if settings:
             self.limits(settings)
@@ -436,27 +449,27 @@ class JointRetention(ProfileMechanism):
 
     def own_facts(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[PromiseFigure, ...]:
         """Return the retention probability, limits that are exceeded, and each column's odds."""
-        exceeded: tuple[Fact, ...] = ()
+        exceeded: tuple[PromiseFigure, ...] = ()
         if settings:
             title = "Combinations whose limit is exceeded"
             exceeded = self.limit_facts(level, attributes, settings, title)
         explanation = "A combination is kept this often at most."
         return (
-            Fact("p", "Retention probability", level, explanation),
+            PromiseFigure("p", "Retention probability", level, explanation),
             *exceeded,
             *self._facts_of_columns(level, attributes, settings),
         )
 
     def _facts_of_columns(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[PromiseFigure, ...]:
         """Return the largest odds factor on the values of each attribute by itself."""
         matrix, spent = self.matrix(level, attributes, settings), self.spent(level, settings)
         sizes = sizes_of(attributes)
         return tuple(
-            Fact(
+            PromiseFigure(
                 "",
                 Sentence("Odds factor on {name} by itself", name=attribute.name),
                 whole_odds(float(odds_of_member(matrix, members(sizes, place)).up.max()), spent),
@@ -502,5 +515,7 @@ MECHANISM = JointRetention()
 
 def _guide(matrix: RetentionMatrix) -> str:
     """Return the recipient's guide that fits what can be told apart."""
-    never = int((matrix.retention == 0.0).sum())
-    return "joint" if never == 0 else "joint-noise" if never == matrix.size else "joint-singular"
+    never = matrix.retention == 0.0
+    if never.all():
+        return "joint-noise"
+    return "joint-singular" if never.any() or matrix.is_singular else "joint"

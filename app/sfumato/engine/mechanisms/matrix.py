@@ -24,13 +24,13 @@ from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Codes, Floats, is_number
 from sfumato.engine.core.wording import Sentence, formatted, listed
-from sfumato.engine.ladders.base_mechanism import MatrixTop, release_below
+from sfumato.engine.ladders.alias_sampling import MatrixTop, release_below
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.mechanisms.base import (
-    Fact,
     LevelField,
     LevelTerm,
+    PromiseFigure,
     PublishedFacts,
     ReleaseRequest,
     Settings,
@@ -46,11 +46,19 @@ from sfumato.engine.mechanisms.categorical import (
     falling_factors,
     nothing_told,
 )
+from sfumato.engine.mechanisms.setting_specs import MatrixSpec
 from sfumato.engine.table.table import Attributes
 
 _NO_NUMBER: Final = "The chance that {value} is released as {seen} is not a number."
 _NEGATIVE: Final = "The chance that {value} is released as {seen} is negative."
 _ABOVE_ONE: Final = "The chance that {value} is released as {seen} is above 1."
+
+ENTRIES: Final = MatrixSpec(
+    name="entries",
+    title="Transition matrix",
+    gloss="the matrix: a row for each released value and in it a number for each original one, in"
+    " the order of the domain; the numbers below one another sum to 1",
+)
 
 Square = Floats
 
@@ -59,7 +67,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Problem:
+class MatrixProblem:
     """One thing that is wrong with a matrix, and where.
 
     Parameters
@@ -129,7 +137,7 @@ class TransitionMatrix:
         """What each original value's chances sum to, shape (m,); NaN where one is no number."""
         return self.entries.sum(axis=0)
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[MatrixProblem, ...]:
         """Return everything that is wrong, cells first."""
         found = []
         with np.errstate(invalid="ignore"):
@@ -141,11 +149,11 @@ class TransitionMatrix:
         ):
             for released, original in np.argwhere(wrong):
                 told = Sentence(what, value=self.names[original], seen=self.names[released])
-                found.append(Problem(told, remedy, int(released), int(original)))
+                found.append(MatrixProblem(told, remedy, int(released), int(original)))
         for original, total in enumerate(self.column_sums):
             if np.isfinite(total) and abs(total - 1) > TOLERANCE:
                 found.append(
-                    Problem(
+                    MatrixProblem(
                         Sentence(
                             "The chances of {value} sum to {total:.6g}, which is {off:.3g} too"
                             " much."
@@ -156,7 +164,7 @@ class TransitionMatrix:
                             total=total,
                             off=abs(total - 1),
                         ),
-                        "Normalise the matrix, or mend one of its chances.",
+                        "Normalise the matrix, or correct one of its probabilities.",
                         original=original,
                     )
                 )
@@ -318,6 +326,7 @@ class AnyMatrix(CategoricalMechanism):
     ladder = ("matrix", 1)
     terms = _TERMS
     stated_level = "trust_factor"
+    settings = (ENTRIES,)
     # A matrix is stored entry by entry; of more values, it would be none that a person gives.
     most_values = 1_000
 
@@ -394,7 +403,7 @@ class AnyMatrix(CategoricalMechanism):
 
     def own_facts(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[PromiseFigure, ...]:
         """Return none: the matrix says everything."""
         return ()
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -32,18 +32,17 @@ from sfumato.engine.core.values import (
     Floats,
     Integers,
     count_codes,
-    is_number,
     smallest_unsigned,
 )
 from sfumato.engine.core.wording import Sentence, formatted
-from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
+from sfumato.engine.ladders.alias_sampling import ProfileTop, release_below
 from sfumato.engine.matrices.estimate import UtilityPoint, utility_of
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import (
-    Fact,
     LevelField,
     LevelTerm,
+    PromiseFigure,
     PublishedFacts,
     ReleaseRequest,
     Settings,
@@ -58,6 +57,7 @@ from sfumato.engine.mechanisms.categorical import (
     falling_factors,
     nothing_told,
 )
+from sfumato.engine.mechanisms.count_solver import solve_for
 from sfumato.engine.mechanisms.frequency_source import (
     Frequencies,
     frequencies_in,
@@ -65,13 +65,21 @@ from sfumato.engine.mechanisms.frequency_source import (
     usual_frequencies,
 )
 from sfumato.engine.mechanisms.retention_profiles import (
-    BreachMode,
-    Profile,
+    MODE,
+    RHOS,
     ProfileMechanism,
     exact_sentence,
+    objective_in,
+    profile_settings,
+)
+from sfumato.engine.mechanisms.retention_solver import (
+    BreachMode,
+    Objective,
+    Profile,
     solve,
     violations,
 )
+from sfumato.engine.mechanisms.setting_specs import NumberSpec, TableSpec, TextSpec
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Attributes
@@ -151,7 +159,9 @@ _TIGHT = 1e-9
 _MOST_TRIED = 8
 
 
-def binding_limits(profile: Profile, frequencies: Floats) -> tuple[Binding, ...]:
+def binding_limits(
+    profile: Profile, frequencies: Floats, objective: Objective = Objective.VALUES
+) -> tuple[Binding, ...]:
     """Return which limits hold retention probabilities down, those that cost most first.
 
     A limit binds where one of its constraints holds with equality: then it holds down the value
@@ -165,6 +175,8 @@ def binding_limits(profile: Profile, frequencies: Floats) -> tuple[Binding, ...]
         Retention probabilities at the optimum, with their limits.
     frequencies
         The shares for which they were found, shape (m,).
+    objective
+        What they are best at.
     """
     gammas, kept, size = profile.gammas, profile.retention, len(profile.gammas)
     tight = violations(kept, gammas, profile.mode) >= -_TIGHT
@@ -181,7 +193,8 @@ def binding_limits(profile: Profile, frequencies: Floats) -> tuple[Binding, ...]
             beside[value] = False
             held |= beside
         held[values] = False
-        looser = solve(frequencies, np.where(gammas == gamma, gamma * LOOSER, gammas), profile.mode)
+        raised = np.where(gammas == gamma, gamma * LOOSER, gammas)
+        looser = solve_for(objective, frequencies, raised, profile.mode)
         then = looser.record_utility(frequencies)
         if then > now + _TIGHT:
             others = tuple(np.flatnonzero(held).tolist())
@@ -190,7 +203,7 @@ def binding_limits(profile: Profile, frequencies: Floats) -> tuple[Binding, ...]
 
 
 @dataclass(frozen=True)
-class Limit:
+class PerValueLimit:
     """One statement about one value: a belief of at most ρ1 must not rise above ρ2.
 
     Parameters
@@ -204,6 +217,25 @@ class Limit:
     value: str
     rho1: float
     rho2: float
+
+
+THETA: Final = NumberSpec(
+    name="theta",
+    title="Tolerance θ",
+    gloss="how many times as likely a value without limits of its own may become; without it,"
+    " such values have no limit",
+    least=1.0,
+    above=True,
+    symbol="θ",
+    decimals=2,
+)
+LIMITS: Final = TableSpec(
+    name="limits",
+    title="Limits of the values",
+    gloss="limits of single values: a belief of at most rho1 must not rise above rho2",
+    usual=(),
+    keys=(TextSpec(name="value", title="Value", gloss="the value's name"), *RHOS),
+)
 
 
 @dataclass(frozen=True)
@@ -224,7 +256,7 @@ class PrivacyLimits:
 
     mode: BreachMode = BreachMode.STRICT
     theta: float | None = None
-    stated: tuple[Limit, ...] = ()
+    stated: tuple[PerValueLimit, ...] = ()
 
     def gammas(self, domain: Domain, frequencies: Floats) -> Floats:
         """Return each value's bound γ, shape (m,), infinite where it has none.
@@ -274,20 +306,12 @@ class PrivacyLimits:
         PolicyError
             If they are not limits.
         """
-        try:
-            mode = BreachMode(plain.get("mode", BreachMode.STRICT))
-            theta = plain.get("theta")
-            stated = tuple(
-                Limit(str(row["value"]), _number(row["rho1"]), _number(row["rho2"]))
-                for row in plain.get("limits", ())
-            )
-            return cls(mode, None if theta is None else _number(theta), stated)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise PolicyError(
-                "The privacy limits can't be read.",
-                "State a mode ('published' or 'strict'), and for each limit its value, rho1 and"
-                " rho2.",
-            ) from None
+        mode, theta = MODE.stated(plain), THETA.stated(plain)
+        rows = LIMITS.stated(plain)
+        stated = tuple(
+            PerValueLimit(str(r["value"]), float(r["rho1"]), float(r["rho2"])) for r in rows
+        )
+        return cls(mode, None if theta is None else float(theta), stated)
 
 
 def positions_by_name(domain: Domain) -> dict[str, int]:
@@ -311,7 +335,7 @@ def positions_by_name(domain: Domain) -> dict[str, int]:
     return positions
 
 
-def _gamma(limit: Limit) -> float:
+def _gamma(limit: PerValueLimit) -> float:
     try:
         return gamma_for_rho(limit.rho1, limit.rho2)
     except LevelError as error:
@@ -322,12 +346,6 @@ def _gamma(limit: Limit) -> float:
             rho1=limit.rho1,
             rho2=limit.rho2,
         ) from None
-
-
-def _number(value: object) -> float:
-    if not is_number(value):
-        raise TypeError("not a number")
-    return float(value)
 
 
 _OPEN_KEYS = KeyRing(bytes(SECRET_BYTES))
@@ -416,12 +434,14 @@ class PerValueLimits(ProfileMechanism):
     order = 20
     ladder = ("fine-grain", 1)
     terms = _TERMS
+    settings = profile_settings(THETA, LIMITS)
 
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return strict limits by the tolerance rule, for noisy counts of the table."""
         self.check_attributes(attributes)
         chosen = usual_frequencies(records_of(attributes[0]))
-        return {**PrivacyLimits(theta=USUAL_THETA).to_dict(), **chosen.to_dict()}
+        limits = PrivacyLimits(theta=USUAL_THETA).to_dict()
+        return {**limits, **chosen.to_dict(), "objective": str(Objective.COUNTS)}
 
     def limits(self, settings: Settings) -> PrivacyLimits:
         """Return the limits that settings state; raises `PolicyError` where they are none."""
@@ -438,6 +458,7 @@ class PerValueLimits(ProfileMechanism):
     def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not limits with a fitting profile."""
         self.profile(attributes, settings)
+        objective_in(settings)
         frequencies_in(settings).of(attributes[0])
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
@@ -479,7 +500,7 @@ class PerValueLimits(ProfileMechanism):
 
     def own_facts(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[PromiseFigure, ...]:
         """Return the trust factor, and how many limits a level exceeds."""
         return self.limit_facts(level, attributes, settings, "Values whose limit is exceeded")
 
@@ -494,7 +515,7 @@ class PerValueLimits(ProfileMechanism):
                 "frequencies": str(chosen.source),
                 "frequencies_epsilon": chosen.cost if math.isfinite(chosen.cost) else None,
             },
-            guide="finegrain" if int((matrix.retention == 0.0).sum()) < 2 else "finegrain-singular",
+            guide="finegrain-singular" if matrix.is_singular else "finegrain",
             values={
                 "lowest_retention": formatted(matrix.retention.min(), ".6g"),
                 "highest_retention": formatted(matrix.retention.max(), ".6g"),

@@ -46,7 +46,7 @@ from sfumato.engine.ladders.brownian import HIGHEST, LOWEST
 from sfumato.engine.mechanisms.adoption import ADOPTED
 from sfumato.engine.mechanisms.base import Mechanism, ReleaseRequest, Settings
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.covariance import Moments, estimate_moments, factor_of
+from sfumato.engine.table.covariance import RecordMoments, estimate_moments, factor_of
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn
 
 _KNOWN: Final = b"known to everyone: copies of numbers"
@@ -137,7 +137,7 @@ class Pool:
     levels: tuple[float, ...]
 
     @cached_property
-    def moments(self) -> Moments:
+    def moments(self) -> RecordMoments:
         """μ_X and K_X of the table.
 
         Raises

@@ -1,17 +1,4 @@
-"""Profiles of retention: how much of each value can be kept, and mechanisms that keep as much.
-
-A fine-grain matrix keeps value i with retention probability p_i and otherwise replaces it
-uniformly. Each value has a bound γ_i > 1 on how far a release may move the odds on it, and the
-profile p maximizes the share of records that keep their value (Chaytor, Wang and Brantingham,
-2010, Fig. 3). Two readings of "move the odds" are offered, see `BreachMode`.
-
-The program has m(m−1) constraints, but it needs no linear-program solver. Fix which value k
-keeps most and how much, a. Every other value is then bounded by three curves only: it keeps no
-more than k, no more than k's own limit leaves over, and no more than its own limit allows
-beside a. The second and the third fall in a, so the objective is concave and piecewise linear
-in a, and its maximum lies where two of the curves cross. For a fixed a, the values whose own
-limit binds are those with the smallest γ, so prefix sums over sorted γ evaluate one crossing
-in O(log m).
+"""Mechanisms whose settings hold limits of values, and the profile of retention solved for them.
 
 The profile p is solved for the limits once, and is the top of a ladder. The level is the retention
 probability of the value that keeps most; divided by max p, it is the trust factor.
@@ -22,127 +9,43 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from sfumato.engine.core.errors import LevelError, PolicyError
-from sfumato.engine.core.values import Floats, Integers
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted, listed
-from sfumato.engine.ladders.base_mechanism import ProfileTop
+from sfumato.engine.ladders.alias_sampling import ProfileTop
 from sfumato.engine.matrices.privacy import (
     check_retention,
     left_over,
-    retention_for_gamma,
     whole_odds,
 )
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.mechanisms.base import Byproduct, Fact, Origin, Settings, Statement
+from sfumato.engine.mechanisms.base import Byproduct, Origin, PromiseFigure, Settings, Statement
 from sfumato.engine.mechanisms.categorical import CategoricalMechanism, numbers_of
+from sfumato.engine.mechanisms.count_solver import solve_for
 from sfumato.engine.mechanisms.frequency_source import (
+    FREQUENCIES,
     Frequencies,
     left_for_levels,
     left_for_values,
     records_of,
 )
+from sfumato.engine.mechanisms.retention_solver import BreachMode, Objective, Profile, violations
+from sfumato.engine.mechanisms.setting_specs import (
+    ChoiceSpec,
+    ListSpec,
+    NumberSpec,
+    SettingSource,
+    SettingSpec,
+)
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes
 
-_EQUAL = 1e-9
-"""Retention probabilities that differ by no more are one."""
-
-
 _TOLERATED = 1e-12
 """How far a stored profile may exceed its limits, by rounding."""
-
-
-class BreachMode(StrEnum):
-    """Which breaches the limits rule out."""
-
-    PUBLISHED = "published"
-    """Upward only: no released value multiplies the odds on value i by more than γ_i. This is
-    the paper's constraint; its Theorem 1 claims the downward half as well, which fails."""
-    STRICT = "strict"
-    """Upward and downward: no released value divides the odds on value i by more than γ_i."""
-
-
-@dataclass(frozen=True)
-class Profile:
-    """The retention probabilities of a fine-grain matrix, and what they were made for.
-
-    Parameters
-    ----------
-    retention
-        p, shape (m,), each in [0, 1].
-    gammas
-        The limits γ, shape (m,), infinite where there is none.
-    mode
-        Which breaches the limits rule out.
-    """
-
-    retention: Floats
-    gammas: Floats
-    mode: BreachMode
-
-    def record_utility(self, frequencies: Floats) -> float:
-        """Return Σ f_i·(p_i + (1 − p_i)/m), the expected share of unchanged records."""
-        size = len(self.retention)
-        kept = self.retention + (1 - self.retention) / size
-        return float(frequencies @ kept)
-
-
-def violations(retention: Floats, gammas: Floats, mode: BreachMode) -> Floats:
-    """Return for each value by how much its tightest constraint is exceeded, divided by γ_i.
-
-    The constraints are (m−1)·p_i + γ_i·p_j ≤ γ_i − 1 and, in strict mode, its mirror
-    (m−1)·p_j + γ_i·p_i ≤ γ_i − 1, for every j ≠ i. Only the largest other p_j matters. A value
-    without a limit can't be violated.
-    """
-    size = len(retention)
-    if size < 2:
-        raise LevelError("A domain of one value has nothing to hide.", "Add a second value.")
-    order = np.argsort(retention)
-    top, second = retention[order[-1]], retention[order[-2]]
-    other = np.full(size, top)
-    other[order[-1]] = second
-    inverse = 1 / gammas
-    excess = (size - 1) * retention * inverse + other - (1 - inverse)
-    if mode is BreachMode.STRICT:
-        mirror = (size - 1) * other * inverse + retention - (1 - inverse)
-        excess = np.maximum(excess, mirror)
-    return np.where(np.isinf(gammas), -np.inf, excess)
-
-
-def solve(frequencies: Floats, gammas: Floats, mode: BreachMode) -> Profile:
-    """Return the profile that keeps most records within the limits.
-
-    Parameters
-    ----------
-    frequencies
-        The values' shares, shape (m,).
-    gammas
-        The limits, shape (m,), each above 1 or infinite.
-    mode
-        Which breaches are ruled out.
-
-    Raises
-    ------
-    LevelError
-        If the shapes differ, there are fewer than two values, or a limit is not above 1.
-    """
-    _check(frequencies, gammas)
-    program = _Program(frequencies, gammas, mode)
-    best = program.best_top()
-    retention = np.empty(len(gammas))
-    retention[program.order] = program.profile(*best)
-    tightest = float(gammas.min())
-    if np.isfinite(tightest) and np.ptp(retention) <= _EQUAL:
-        # The uniform ladder is the special case, and agrees with it to the last bit.
-        kept = retention_for_gamma(tightest, len(gammas))
-        return Profile(np.full(len(gammas), kept), gammas, mode)
-    return Profile(_rounded_down(retention, gammas, mode), gammas, mode)
 
 
 def largest_level(kept: Floats, gamma: float) -> float:
@@ -163,169 +66,72 @@ def largest_level(kept: Floats, gamma: float) -> float:
     return low
 
 
-def _check(frequencies: Floats, gammas: Floats) -> None:
-    if len(gammas) < 2:
-        raise LevelError("A domain of one value has nothing to hide.", "Add a second value.")
-    if len(frequencies) != len(gammas):
-        raise LevelError(
-            "There are {limits} {limits:limit|limits} for {values} {values:value|values}.",
-            "Give one limit for each value of the domain.",
-            limits=len(gammas),
-            values=len(frequencies),
-        )
-    wrong = ~(gammas > 1)
-    if wrong.any():
-        raise LevelError(
-            "The limit γ of value number {number} is not above 1.",
-            "Raise it above 1, or remove it.",
-            number=int(wrong.argmax()) + 1,
-        )
+def profile_settings(*limits: SettingSpec) -> tuple[SettingSpec, ...]:
+    """Return the settings of a mechanism whose profile is solved for these limits."""
+    asked = (*limits, MODE, *FREQUENCIES, OBJECTIVE)
+    profile = ListSpec(
+        name="profile",
+        title="Retention probabilities",
+        gloss="the retention probabilities that were solved for, one for each value or combination",
+        source=SettingSource.MADE,
+        follows=tuple(spec.name for spec in asked if spec.source is SettingSource.CHOSEN),
+        numbers=True,
+    )
+    return (*asked, profile)
 
 
-def _rounded_down(retention: Floats, gammas: Floats, mode: BreachMode) -> Floats:
-    """Lower p by single roundings until the recomputed constraints hold."""
-    lowered = np.clip(retention, 0.0, 1.0)
-    for _ in range(64):
-        if (violations(lowered, gammas, mode) <= 0).all():
-            break
-        lowered = np.maximum(np.nextafter(lowered, -1.0), 0.0)
-    return lowered
+MODE: Final = ChoiceSpec(
+    name="mode",
+    title="What the limits rule out",
+    gloss="whether limits hold for what becomes less likely, too (strict), or only for what"
+    " becomes more likely (published)",
+    usual=BreachMode.STRICT,
+    titles={BreachMode.STRICT: Sentence("Strict"), BreachMode.PUBLISHED: "As published"},
+)
+OBJECTIVE: Final = ChoiceSpec(
+    name="objective",
+    title="What the file is for",
+    gloss="whether shares are estimated with the least error (counts), or most values are kept"
+    " (values)",
+    usual=Objective.COUNTS,
+    titles={Objective.COUNTS: "For counting", Objective.VALUES: "Most values kept"},
+)
+RHOS: Final = tuple(
+    NumberSpec(
+        name=name,
+        title=title,
+        gloss=gloss,
+        least=0.0,
+        most=1.0,
+        above=True,
+        below=True,
+        symbol=symbol,
+        decimals=4,
+        step=0.05,
+    )
+    for name, title, gloss, symbol in (
+        ("rho1", "At most ρ1 probable before", "how probable it may have been before", "ρ1"),
+        ("rho2", "At most ρ2 probable after", "how probable it may be afterwards", "ρ2"),
+    )
+)
+"""A limit: what was believed with at most ρ1 must not be believed with more than ρ2."""
 
 
-class _Program:
-    """The program over values sorted by γ, with the sums that evaluate it quickly."""
+def objective_in(settings: Settings) -> Objective:
+    """Return what a profile is or is to be best at: counts where nothing is said.
 
-    def __init__(self, frequencies: Floats, gammas: Floats, mode: BreachMode) -> None:
-        # Among values with the same limit, the most frequent one comes last: if any of them
-        # keeps most, it should be that one.
-        self.order = np.lexsort((frequencies, gammas))
-        self.weights = frequencies[self.order]
-        self.gammas = gammas[self.order]
-        self.rest = len(gammas) - 1
-        self.mode = mode
-        inverse = 1 / self.gammas
-        finite = np.isfinite(self.gammas)
-        # Value i's own limit beside the top a: p_i ≤ constant_i − slope_i·a. In strict mode the
-        # downward limit is the tighter one exactly when γ_i < m − 1.
-        with np.errstate(invalid="ignore"):
-            self.constants = np.where(finite, (self.gammas - 1) / self.rest, np.inf)
-            self.slopes = np.where(finite, self.gammas / self.rest, 0.0)
-        if mode is BreachMode.STRICT:
-            downward = self.gammas < self.rest
-            self.constants = np.where(downward, 1 - inverse, self.constants)
-            self.slopes = np.where(downward, self.rest * inverse, self.slopes)
-        bound = np.where(finite, self.weights, 0.0)
-        with np.errstate(invalid="ignore"):
-            constants = np.where(finite, bound * self.constants, 0.0)
-        self.sum_weights = np.concatenate(([0.0], np.cumsum(self.weights)))
-        self.sum_constants = np.concatenate(([0.0], np.cumsum(constants)))
-        self.sum_slopes = np.concatenate(([0.0], np.cumsum(bound * self.slopes)))
-        self.finite_count = int(finite.sum())
+    Settings that hold a profile and say nothing were made by a version that knew one objective.
 
-    def shared(self, top: Integers, a: Floats) -> Floats:
-        """Return b, what the others may keep at most beside value `top` keeping `a`."""
-        inverse = 1 / self.gammas[top]
-        left = 1 - inverse - self.rest * a * inverse
-        if self.mode is BreachMode.STRICT:
-            with np.errstate(invalid="ignore"):
-                mirror = (self.gammas[top] * (1 - a) - 1) / self.rest
-            left = np.minimum(left, np.where(np.isinf(self.gammas[top]), np.inf, mirror))
-        return np.minimum(a, left)
-
-    def bound_count(self, a: Floats, b: Floats) -> Integers:
-        """Return how many of the smallest limits bind below `b`, by bisection."""
-        low = np.zeros(len(a), dtype=np.int64)
-        high = np.full(len(a), self.finite_count, dtype=np.int64)
-        while (low < high).any():
-            middle = (low + high) // 2
-            index = np.minimum(middle, self.rest)
-            binds = (self.constants[index] - self.slopes[index] * a < b) & (low < high)
-            low, high = (
-                np.where(binds, middle + 1, low),
-                np.where(binds, high, np.where(low < high, middle, high)),
-            )
-        return low
-
-    def value(self, top: Integers, a: Floats) -> Floats:
-        """Return Σ f_i·p_i for each pair of a top value and what it keeps; −inf if infeasible."""
-        b = self.shared(top, a)
-        count = self.bound_count(a, b)
-        inside = top < count
-        own = np.where(inside, self.constants[top] - self.slopes[top] * a, b)
-        others = (
-            self.sum_constants[count]
-            - self.sum_slopes[count] * a
-            + (self.sum_weights[-1] - self.sum_weights[count]) * b
-        )
-        total = others + self.weights[top] * (a - own)
-        return np.where(a <= self.highest(top), total, -np.inf)
-
-    def highest(self, top: Integers) -> Floats:
-        """Return the largest a at which every other value can still keep nothing."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(np.isinf(self.constants), 1.0, self.constants / self.slopes)
-        lowest = np.where(top == 0, reach[1], reach[0])
-        inverse = 1 / self.gammas[top]
-        with np.errstate(divide="ignore"):
-            alone = np.where(inverse > 0, (1 - inverse) / (self.rest * inverse), 1.0)
-        if self.mode is BreachMode.STRICT:
-            alone = np.minimum(alone, 1 - inverse)
-        return np.minimum(np.minimum(lowest, alone), 1.0)
-
-    def best_top(self) -> tuple[int, float]:
-        """Return the top value and what it keeps at the optimum.
-
-        A golden-section search over a, for all top values at once, finds the best top; its
-        exact a is then the best of the points at which two curves cross.
-        """
-        tops = np.flatnonzero(
-            np.append(self.gammas[1:] != self.gammas[:-1], True)  # the last of each run of γ
-        )
-        low, high = np.zeros(len(tops)), self.highest(tops)
-        golden = (np.sqrt(5) - 1) / 2
-        for _ in range(45):
-            left, right = high - golden * (high - low), low + golden * (high - low)
-            rising = self.value(tops, left) < self.value(tops, right)
-            low, high = np.where(rising, left, low), np.where(rising, high, right)
-        reached = self.value(tops, (low + high) / 2)
-        near = tops[reached >= reached.max() - 1e-7 * max(abs(float(reached.max())), 1e-12)]
-        best, best_a, best_value = int(near[0]), 0.0, -np.inf
-        for top in near[:64]:
-            crossings = self.crossings(int(top))
-            values = self.value(np.full(len(crossings), top), crossings)
-            winner = int(values.argmax())
-            if values[winner] > best_value:
-                best, best_a, best_value = int(top), float(crossings[winner]), values[winner]
-        return best, best_a
-
-    def crossings(self, top: int) -> Floats:
-        """Return every a at which two of the curves for `top` cross, and the highest one."""
-        constants = self.constants[: self.finite_count]
-        slopes = self.slopes[: self.finite_count]
-        inverse = 1 / self.gammas[top]
-        lines = [(0.0, 1.0), (1 - inverse, -self.rest * inverse)]
-        if self.mode is BreachMode.STRICT and inverse > 0:
-            lines.append(((1 / inverse - 1) / self.rest, -1 / (inverse * self.rest)))
-        found = [self.highest(np.array([top]))]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for constant, slope in lines:
-                found.append((constants - constant) / (slopes + slope))
-            for i, (constant, slope) in enumerate(lines):
-                for other, steep in lines[:i]:
-                    found.append(np.array([(constant - other) / (steep - slope)]))
-        every = np.concatenate(found)
-        limit = found[0][0]
-        return np.unique(every[np.isfinite(every) & (every >= 0) & (every <= limit)])
-
-    def profile(self, top: int, a: float) -> Floats:
-        """Return p in sorted order for a top value that keeps `a`."""
-        shared = self.shared(np.array([top]), np.array([a]))[0]
-        retention = np.minimum(shared, self.constants - self.slopes * a)
-        retention[top] = a
-        return np.maximum(retention, 0.0)
+    Raises
+    ------
+    PolicyError
+        If it is none.
+    """
+    usual = Objective.VALUES if "profile" in settings else Objective.COUNTS
+    return OBJECTIVE.stated({OBJECTIVE.name: usual, **settings})
 
 
-class Limits(Protocol):
+class StatedLimits(Protocol):
     """What a custodian has said about how far values may be revealed."""
 
     @property
@@ -342,7 +148,7 @@ class ProfileMechanism(CategoricalMechanism):
     completes_settings = True
 
     @abstractmethod
-    def limits(self, settings: Settings) -> Limits:
+    def limits(self, settings: Settings) -> StatedLimits:
         """Return the limits that settings state; raises `PolicyError` where they are none."""
 
     @abstractmethod
@@ -378,14 +184,21 @@ class ProfileMechanism(CategoricalMechanism):
         chosen = self.frequencies(settings, records_of(whole)).drawn(whole, noise)
         shares = chosen.of(whole)
         gammas = left_for_values(names, self.gammas(attributes, settings, shares), chosen.cost)
-        profile = solve(shares, gammas, limits.mode)
+        objective = objective_in(settings)
+        profile = solve_for(objective, shares, gammas, limits.mode)
         if not profile.retention.max() > 0:
             raise LevelError(
                 "The limits leave nothing of any value: every retention probability is 0.",
                 "Loosen the tightest limits.",
             )
         kept = [float(p) for p in profile.retention]
-        return {**limits.to_dict(), **chosen.to_dict(), "profile": kept}
+        stated = {**limits.to_dict(), **chosen.to_dict(), "objective": str(objective)}
+        return {**stated, "profile": kept}
+
+    def without_measured(self, settings: Settings) -> dict[str, Any]:
+        """Return the settings without counts and profile; what it was best at stays."""
+        kept = super().without_measured(settings)
+        return {**kept, "objective": str(objective_in(settings))} if settings else kept
 
     def byproduct_epsilon(self, settings: Settings) -> float:
         """Return ε0 of the frequencies that the profile was solved for."""
@@ -462,6 +275,10 @@ class ProfileMechanism(CategoricalMechanism):
             )
         return min(factor * top, 1.0)
 
+    def most_within_limits(self, attributes: Attributes, settings: Settings) -> float:
+        """Return the level of trust factor 1, which meets the limits exactly."""
+        return float(self.profile(attributes, settings).max())
+
     def level_within(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
         """Return the highest level that keeps γ; raises `LevelError` where ε0 leaves nothing."""
         cost = self.byproduct_epsilon(settings)
@@ -506,16 +323,16 @@ class ProfileMechanism(CategoricalMechanism):
 
     def limit_facts(
         self, level: float, attributes: Attributes, settings: Settings, exceeded: str
-    ) -> tuple[Fact, ...]:
+    ) -> tuple[PromiseFigure, ...]:
         """Return the trust factor, and how many limits a level exceeds, under a title."""
         solved = self.solved(attributes, settings)
         top = float(solved.retention.max())
         excess = violations(solved.retention / top * level, solved.gammas, solved.mode)
         return (
-            Fact(
+            PromiseFigure(
                 "τ", "Trust factor", level / top, "1 meets the limits exactly; more exceeds them."
             ),
-            Fact(
+            PromiseFigure(
                 "",
                 exceeded,
                 float((excess > _TOLERATED).sum()),

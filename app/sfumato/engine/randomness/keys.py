@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Bytes, Integers
+from sfumato.engine.matrices.hadamard_matrix import HadamardMatrix
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 
@@ -160,6 +161,20 @@ class KeyRing:
             statistics get noise that has nothing to do with this one's.
         """
         return self._derive("statistics", what, drawn_for)
+
+    def for_counts(self, table: str, edition: str, counts: str) -> AttributeKey:
+        """Return the key of the noise of a table of counts.
+
+        Parameters
+        ----------
+        table
+            Its columns with their codings, whatever order they were named in.
+        edition
+            The digest of the source table.
+        counts
+            A digest of the exact counts: others never get the same noise.
+        """
+        return self._derive("counts", table, edition, counts)
 
     def for_pseudonyms(self, column: str, scope: str) -> AttributeKey:
         """Return the key of a column's pseudonyms for whoever is in a scope."""
@@ -329,6 +344,8 @@ def draw_released(matrix: PerturbationMatrix, original: Integers, draws: Vector)
             other = np.nan_to_num((draws - kept) / (1.0 - kept) * matrix.size)
         replaced = np.clip(other, 0, matrix.size - 1).astype(np.int64)
         return np.where(draws < kept, original, replaced)
+    if isinstance(matrix, HadamardMatrix):
+        return matrix.released(original, draws)
     order = np.argsort(original, kind="stable")
     sorted_values = original[order]
     starts = np.flatnonzero(np.append(True, sorted_values[1:] != sorted_values[:-1]))

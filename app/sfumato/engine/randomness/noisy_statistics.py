@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import secrets
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Final
@@ -26,7 +27,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.values import Floats, is_number
-from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, KeyRing
+from sfumato.engine.randomness.keys import BLOCK_BYTES, SECRET_BYTES, AttributeKey, KeyRing
 
 SENSITIVITY_OF_COUNTS: Final = 2
 """One record with another value lowers one count by 1 and raises another by 1."""
@@ -50,6 +51,11 @@ class KeyedNoise:
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
+
+    @classmethod
+    def passing(cls) -> KeyedNoise:
+        """Return noise by a key that is thrown away, for a document without a project yet."""
+        return cls(KeyRing(secrets.token_bytes(SECRET_BYTES)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(keys hidden)"

@@ -34,7 +34,13 @@ from sfumato.engine.core.values import (
     smallest_unsigned,
 )
 from sfumato.engine.core.wording import formatted
-from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn
+from sfumato.engine.table.table import (
+    Attribute,
+    Attributes,
+    EncodedColumn,
+    MeasuredRows,
+    measured_rows,
+)
 
 MOST_COMBINATIONS: Final = 20_000
 """So many combinations of values are protected as one attribute at most."""
@@ -126,16 +132,25 @@ def combined(attributes: Attributes) -> Attribute:
     of_units = codes if codes is None or counted is None else codes[counted]
     counts = None if of_units is None else count_codes(of_units, domain.size)
     name = key_of(attributes)
-    made = Attribute(name, Kind.CATEGORICAL, domain, counts, codes=codes, counted=counted)
+    units = _measured_together(attributes)
+    made = Attribute(
+        name, Kind.CATEGORICAL, domain, counts, codes=codes, counted=counted, units=units
+    )
     first.combinations[tuple(map(id, others))] = (others, made)
     return made
+
+
+def _measured_together(attributes: Attributes) -> MeasuredRows | None:
+    """Return the combinations in the rows that statistics are measured in."""
+    rows, unit = measured_rows(attributes)
+    return None if unit is None else MeasuredRows(unit, combined(rows))
 
 
 def with_counts(attributes: Attributes, counts: Integers) -> None:
     """Let `combined` know how often combinations occur that were counted elsewhere, shape (m,)."""
     first, others = attributes[0], tuple(attributes[1:])
     domain, name = combined_domain(attributes), key_of(attributes)
-    made = Attribute(name, Kind.CATEGORICAL, domain, counts)
+    made = Attribute(name, Kind.CATEGORICAL, domain, counts, units=_measured_together(attributes))
     first.combinations[tuple(map(id, others))] = (others, made)
 
 

@@ -40,7 +40,7 @@ differ by would get no noise at all.
 
 
 @dataclass(frozen=True)
-class Moments:
+class RecordMoments:
     """The mean and the covariance of a record that is taken from the table.
 
     Parameters
@@ -60,7 +60,7 @@ class Moments:
         return np.sqrt(np.diagonal(self.covariance))
 
 
-def estimate_moments(attributes: Attributes) -> Moments:
+def estimate_moments(attributes: Attributes) -> RecordMoments:
     """Estimate the mean and the covariance of numeric attributes from their rows.
 
     Means, spreads and correlations are rounded to 13 significant digits.
@@ -91,7 +91,7 @@ def estimate_moments(attributes: Attributes) -> Moments:
     standard = [_standardized(column, name) for column, name in zip(columns, names, strict=True)]
     correlation = _correlations([column for column, _, _ in standard], names)
     spreads = _rounded(np.array([spread for _, _, spread in standard]))
-    return Moments(
+    return RecordMoments(
         _rounded(np.array([mean for _, mean, _ in standard])),
         _rounded(nearest_correlation(correlation)) * np.outer(spreads, spreads),
     )
@@ -148,7 +148,7 @@ def checked_numbers(attribute: Attribute) -> Floats:
     if np.isnan(numbers).all():
         raise PolicyError(
             "Column {column} holds no numbers: all of its rows are missing.",
-            "Give it another role, or mend the source table.",
+            "Give it another role, or correct the source table.",
             column=attribute.name,
         )
     return numbers

@@ -156,7 +156,7 @@ class AlikeRows:
         self._names, self._most = tuple(names), most
         self._called = self._names if called is None else tuple(called)
         self._values = [ValuesMet() for _ in names]
-        self._parts: list[_Part] = []
+        self._parts: list[_CodedRows] = []
         self._of_rows: npt.NDArray[np.int64] | None = None
 
     def add(self, frame: pd.DataFrame, context: Context) -> None:
@@ -178,7 +178,7 @@ class AlikeRows:
                     column=name,
                 )
             codes.append(values.codes(frame[name]))
-        part, of_rows = self._merged(_Part(codes, np.ones(len(frame), dtype=np.int64)))
+        part, of_rows = self._merged(_CodedRows(codes, np.ones(len(frame), dtype=np.int64)))
         self._of_rows = None if self._parts else of_rows
         self._parts.append(part)
         if sum(len(each.sizes) for each in self._parts[1:]) > max(
@@ -187,12 +187,12 @@ class AlikeRows:
             self._join()
         context.report(1.0, "Records are grouped")
 
-    def _join(self) -> _Part:
+    def _join(self) -> _CodedRows:
         """Put what was found in all parts together, in the order of the first rows."""
         if len(self._parts) > 1:
             columns = zip(*(each.codes for each in self._parts), strict=True)
             sizes = np.concatenate([each.sizes for each in self._parts])
-            joined = _Part([np.concatenate(codes) for codes in columns], sizes)
+            joined = _CodedRows([np.concatenate(codes) for codes in columns], sizes)
             self._parts = [self._merged(joined)[0]]
         [part] = self._parts
         if self._most is not None and len(part.sizes) > self._most:
@@ -205,12 +205,12 @@ class AlikeRows:
             )
         return part
 
-    def _merged(self, part: _Part) -> tuple[_Part, npt.NDArray[np.int64]]:
+    def _merged(self, part: _CodedRows) -> tuple[_CodedRows, npt.NDArray[np.int64]]:
         """Return each group once, by its first row, and the group of every row."""
         numbers = merge(self._attributes(part.codes), len(part.sizes))
         first = _first_rows(numbers)
         sizes = np.bincount(numbers, weights=part.sizes).astype(np.int64)
-        return _Part([codes[first] for codes in part.codes], sizes), numbers
+        return _CodedRows([codes[first] for codes in part.codes], sizes), numbers
 
     def _attributes(
         self, columns: Sequence[npt.NDArray[np.integer]]
@@ -236,19 +236,14 @@ class AlikeRows:
         of_rows = np.arange(len(part.sizes)) if self._of_rows is None else self._of_rows
         return MicroGroups(of_rows, part.sizes, self._attributes(part.codes))
 
-    def places(self, frame: pd.DataFrame | None) -> npt.NDArray[np.int64]:
+    def places(self, frame: pd.DataFrame) -> npt.NDArray[np.int64]:
         """Return the group of some rows, once all rows were grouped, shape (n,).
-
-        Where all rows came in one part, None stands for these rows, of which it is known.
 
         Raises
         ------
         TableError
             If one is in none of them.
         """
-        if frame is None:
-            assert self._of_rows is not None
-            return self._of_rows
         key, found = np.zeros(len(frame), dtype=np.int64), np.ones(len(frame), dtype=np.bool_)
         for name, values, table in zip(self._names, self._values, self._tables, strict=True):
             codes = values.looked_up(frame[name])
@@ -277,7 +272,7 @@ class AlikeRows:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _CodedRows:
     """The codes of some rows by each column, -1 for missing, and how many rows they stand for."""
 
     codes: list[npt.NDArray[np.integer]]

@@ -11,9 +11,10 @@ choose.
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 from enum import StrEnum
 from functools import cache
@@ -26,9 +27,11 @@ from pandas.api.extensions import ExtensionDtype
 
 from sfumato.engine.core.columns import Binning, Coding
 from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.periods import NAMES, Period
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.values import Floats, Integers, Value, factorize, plain
 from sfumato.engine.core.wording import Sentence
+from sfumato.engine.table.repeated_units import units_among
 from sfumato.engine.table.table import Table
 
 MOST_BARS = 24
@@ -114,6 +117,8 @@ class ColumnProfile:
     distribution
         Shares for a small picture, at most `MOST_BARS`: a histogram of numbers and dates, the
         most frequent values of others.
+    reasons
+        Why values are missing, where the file tells it, most frequent first.
     """
 
     name: str
@@ -127,6 +132,7 @@ class ColumnProfile:
     latest: str | None = field(default=None, repr=False)
     mean_length: float | None = None
     distribution: tuple[float, ...] = field(default=(), repr=False)
+    reasons: tuple[ValueCount, ...] = field(default=(), repr=False)
 
     @property
     def present(self) -> int:
@@ -564,31 +570,47 @@ def _roundest(low: float, high: float) -> float | None:
     return None
 
 
-def suggest_ends(column: pd.Series) -> Coding:
+class EndsNotNeeded(DomainError):
+    """No number of a column stands alone at its ends."""
+
+
+def suggest_ends(column: pd.Series, units: npt.NDArray[np.int64] | None = None) -> Coding:
     """Return round ends for a column whose largest or smallest numbers stand alone.
 
     Several records lie at each end or beyond it, so that what is shown there is nobody's in
-    particular.
+    particular; where rows belong to units, the rows of several units.
+
+    Parameters
+    ----------
+    column
+        The numbers, n rows.
+    units
+        Each row's unit, shape (n,); None where rows stand alone.
 
     Raises
     ------
     DomainError
-        If the column is not numeric, has no two different finite numbers, or no numbers at its
-        ends stand alone.
+        If the column is not numeric, or has no two different finite numbers.
+    EndsNotNeeded
+        If no numbers at its ends stand alone.
     """
-    numbers = _finite(column)
-    reached = max(SHARED_BY, math.ceil(len(numbers) / _REACHED))
+    lowest = highest = numbers = _finite(column)
+    if units is not None:  # each counts once, by its number that lies farthest out
+        finite = pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        by_unit = finite.where(np.isfinite(finite)).groupby(units)
+        lowest, highest = (np.sort(one.dropna()) for one in (by_unit.min(), by_unit.max()))
+    reached = max(SHARED_BY, math.ceil(len(highest) / _REACHED))
     top = bottom = None
-    if reached < len(numbers):
-        whole, near = _are_whole(numbers), min(2 * reached, len(numbers))
+    if reached < len(highest):
+        whole, near = _are_whole(numbers), min(2 * reached, len(highest))
         top, below = (
-            _end(ends, reached, whole=whole) for ends in (numbers[-near:], -numbers[near - 1 :: -1])
+            _end(ends, reached, whole=whole) for ends in (highest[-near:], -lowest[near - 1 :: -1])
         )
         bottom = None if below is None else -below
     if bottom is not None and top is not None and bottom >= top:
         bottom = None
     if bottom is None and top is None:
-        raise DomainError(
+        raise EndsNotNeeded(
             "Several records share the largest and the smallest numbers of the column.",
             "It needs no ends.",
         )
@@ -605,16 +627,17 @@ def _end(largest: Floats, reached: int, *, whole: bool) -> float | None:
     return found if fits else high
 
 
-def alone_at_ends(column: pd.Series) -> tuple[int, int]:
-    """Return how many records have the smallest and the largest number where few share them.
+def alone_at_ends(column: pd.Series, units: npt.NDArray[np.int64] | None = None) -> tuple[int, int]:
+    """Return how many records, or units, have the smallest and the largest number, if few do.
 
     0 stands for an end that at least `SHARED_BY` records share, or that no number has.
     """
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    numbers = numbers[np.isfinite(numbers)]
-    if not len(numbers):
+    known = np.isfinite(numbers)
+    if not known.any():
         return 0, 0
-    counts = [int((numbers == end).sum()) for end in (numbers.min(), numbers.max())]
+    ends = numbers[known].min(), numbers[known].max()
+    counts = [units_among(units, numbers == end) for end in ends]
     low, high = (count if count < SHARED_BY else 0 for count in counts)
     return low, high
 
@@ -633,6 +656,15 @@ def _alike(found: Floats, wanted: Floats) -> bool:
     return bool(np.all(found >= wanted / 1.4) and np.all(found <= wanted * 1.4))
 
 
+def _of_period(profile: ColumnProfile, series: pd.Series, period: Period) -> ColumnProfile:
+    """Return the profile of a column of coarse dates, times or durations."""
+    ends: tuple[str | None, str | None] = (None, None)
+    if profile.numbers is None and profile.distinct:
+        texts = [str(text) for text in factorize(series)[1]]
+        ends = min(texts), max(texts)
+    return replace(profile, type_name=NAMES[period], earliest=ends[0], latest=ends[1])
+
+
 def profile_columns(table: Table, context: Context | None = None) -> tuple[ColumnProfile, ...]:
     """Return the profile of every column, in the table's order.
 
@@ -648,6 +680,13 @@ def profile_columns(table: Table, context: Context | None = None) -> tuple[Colum
     # Going through the columns in order is faster than looking each of them up.
     for place, (name, series) in enumerate(table.frame.items()):
         watched.report(place / len(table.columns), Sentence("Looking at {name}", name=name))
-        profiles.append(summarize(series))
+        profile = summarize(series)
+        period = table.periods.get(str(name))
+        if period is not None:
+            profile = _of_period(profile, series, period)
+        if (known := table.missing_reasons.get(str(name))) is not None:
+            told = tuple(itertools.starmap(ValueCount, known.counts.items()))
+            profile = replace(profile, reasons=told)
+        profiles.append(profile)
     watched.report(1.0, "Looked at every column")
     return tuple(profiles)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.periods import DURATIONS, NAMES
 from sfumato.engine.table.profile import QUANTILES, ColumnProfile, profile_columns
 from sfumato.engine.table.table import Table
 
@@ -76,6 +77,8 @@ _PRIVATE: Final = _words(
     " income wage wages pay earnings debt wealth savings credit benefit benefits religion belief"
     " faith political party vote union sexual sexuality orientation crime offence offense"
     " conviction sentence arrest race ethnicity ethnic cost costs"
+    " expend expenditure expenditures expense expenses assets debts loan loans turnover profit"
+    " profits revenue revenues umsatz gewinn"
     " diagnose diagnosen gesundheit hauptdiagnose nebendiagnose krankheit erkrankung befund"
     " symptome medikament medikation therapie behandlung behinderung schwangerschaft gehalt lohn"
     " einkommen verdienst schulden vermögen kosten konfession partei gewerkschaft straftat"
@@ -116,6 +119,9 @@ _NUMBERING: Final = (
 
 _BODY_WEIGHT = 700.0
 """Nobody weighs more, in kilograms or in pounds."""
+
+_PERIODS: Final = frozenset(NAMES.values())
+_DURATIONS: Final = frozenset(NAMES[period] for period in DURATIONS)
 
 _MONTHS = 12
 """Dates with more distinct values are exact ones."""
@@ -262,7 +268,9 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
             _OF_EACH_UNIT,
         ),
         (
-            _numbered(profile) and not (_speaks_of(words, _AMOUNTS) or _is_private(words)),
+            _numbered(profile)
+            and profile.type_name not in _PERIODS
+            and not (_speaks_of(words, _AMOUNTS) or _is_private(words)),
             _NUMBERING,
         ),
     )
@@ -317,7 +325,7 @@ def _role(profile: ColumnProfile, words: tuple[str, ...]) -> tuple[Role, str]:
             " or a year tells less: give it a hierarchy.",
         ),
         (
-            date,
+            date or profile.type_name in _PERIODS.difference(_DURATIONS),
             Role.QUASI_IDENTIFIER,
             "Others can know when something happened to a person.",
         ),

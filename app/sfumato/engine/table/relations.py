@@ -31,10 +31,17 @@ _ROWS: Final = 5_000
 _PART: Final = 1 << 18
 """Of longer tables, relations are looked for in so many rows first."""
 _LEAST_ROWS: Final = 30
+_FOLLOWS: Final = 1e-6
+"""Of a column's standard deviation, what others may leave of one that follows from them."""
+_NEARLY_FOLLOWS: Final = 1e-4
+"""What is left of less than this is computed by least squares."""
 _ALIKE: Final = 1e-9
 """Of the largest term, what rounding of floating-point sums may leave."""
 _EXCEPTIONS: Final = 20.0
 """As many rows would contradict a dependence by chance if there were none."""
+_ROWS_COMPARED: Final = 500
+_CELLS_COMPARED: Final = 2_000_000
+"""Of so many rows at least, and of more where columns are few, all columns are compared at once."""
 _MOST_PAIRS: Final = 12
 """Pairs of more columns are not tried."""
 _MOST_GROUPS: Final = 1_000
@@ -174,11 +181,20 @@ def linear_relations(
     order += [names.index(name) for name in reversed(wanted) if name in names]
     found = []
     free: list[int] = []
-    for place in order:
-        basis = terms[:, free]
-        weights = scipy.linalg.lstsq(basis, terms[:, place])[0] if free else np.empty(0)
-        left = terms[:, place] - basis @ weights if free else terms[:, place]
-        if float(np.abs(left).max()) > 1e-6:
+    # Orthonormal directions of the free columns: one is compared with all by two products.
+    directions = np.empty((terms.shape[0], terms.shape[1]), order="F")
+    for number, place in enumerate(order):
+        context.report(number / len(order), "Looking for columns that follow from others")
+        left, known = terms[:, place], directions[:, : len(free)]
+        for _ in range(2):  # once more, for what rounding left
+            left = left - known @ (known.T @ left)
+        weights = None
+        if float(np.abs(left).max()) <= _NEARLY_FOLLOWS and free:
+            basis = terms[:, free]
+            weights = scipy.linalg.lstsq(basis, terms[:, place])[0]
+            follows = float(np.abs(terms[:, place] - basis @ weights).max()) <= _FOLLOWS
+        if weights is None or not follows:
+            directions[:, len(free)] = left / np.linalg.norm(left)
             free.append(place)
             continue
         relation = _tidied(names, place, free, weights, centres, scales)
@@ -304,20 +320,69 @@ def determined(
         of = column(name)
         return _determines(tuple(column(other) for other in others), of, _spread(of), units_of_all)
 
+    possible = _possible(codes, context, least=_EXCEPTIONS if whole is None else 1.0)
     for name in wanted:
         if name not in codes:
             continue
-        context.report(0.5, "Looking for columns that follow from others")
-        others = [other for other in names if other != name]
-        single = [other for other in others if follows(name, other)]
+        context.report(0.9, "Looking for columns that follow from others")
+        single = [other for other in possible[name] if follows(name, other)]
         found += [Determined(name, (other,)) for other in single]
-        if pairs and not single and len(others) <= _MOST_PAIRS:
+        if pairs and not single and len(names) - 1 <= _MOST_PAIRS:
+            others = [other for other in names if other != name]
             found += [
                 Determined(name, pair)
                 for pair in itertools.combinations(others, 2)
                 if follows(name, *pair)
             ]
     return tuple(found)
+
+
+def _possible(
+    codes: Mapping[str, Integers], context: Context, least: float
+) -> dict[str, list[str]]:
+    """Return for each column those that may determine it; the others are refuted by a few rows.
+
+    Two rows that are alike in one column and differ in another refute that the one determines the
+    other. All columns are compared at once, those that are left with more and more rows, before
+    any pair of columns is looked at in all rows.
+
+    Parameters
+    ----------
+    codes
+        Each column's values as codes from 0, shape (n,) each.
+    context
+        Progress and cancelling.
+    least
+        In so many rows a column must be like the rows before to determine any.
+    """
+    names, rows = tuple(codes), len(next(iter(codes.values()), ()))
+    every = max(1, -(-rows // max(_ROWS_COMPARED, _CELLS_COMPARED // max(len(names), 1))))
+    few = np.empty((-(-rows // every), len(names)), dtype=np.int32)
+    for place, column in enumerate(codes.values()):
+        few[:, place] = column[::every]
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for place, (name, column) in enumerate(codes.items()):
+        context.report(0.9 * place / len(names), "Looking for columns that follow from others")
+        if rows - np.count_nonzero(np.bincount(column)) < least:
+            continue
+        order = np.argsort(few[:, place], kind="stable")
+        alike = np.flatnonzero(np.diff(few[order, place]) == 0)
+        if not len(alike):
+            left = np.flatnonzero(np.arange(len(names)) != place)
+        else:
+            # Two rows refute most columns, and compare fastest where all are compared.
+            one, other = few[order[alike[0]]], few[order[alike[0] + 1]]
+            left = np.flatnonzero(one == other)
+            left = left[left != place]
+        first, step = 1, 4
+        while first < len(alike) and len(left):
+            pairs = alike[first : first + step]
+            one, other = (few[order[pairs + n], left[:, np.newaxis]] for n in (0, 1))
+            left = left[(one == other).all(axis=1)]
+            first, step = first + step, min(4 * step, _ROWS_COMPARED)
+        for follower in left.tolist():
+            found[names[follower]].append(name)
+    return found
 
 
 def _spread(codes: Integers) -> float:

@@ -7,9 +7,10 @@ belong together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, Protocol
 
 import numpy as np
@@ -40,20 +41,26 @@ Units = Codes | UnitRows | None
 """Each row's unit, shape (n,), or what tells it; None where rows stand alone."""
 
 
-class _InMemory:
-    """Whose each row is, by one number for each, shape (n,)."""
+class _UnitsInMemory:
+    """Whose each row is, by one number for each, shape (n,); and which row it stands in."""
 
-    def __init__(self, units: Codes) -> None:
+    def __init__(self, units: Codes, place: Indices | None = None) -> None:
         self._units = units
+        self._place = np.arange(len(units)) if place is None else place
         self.sizes = np.bincount(np.bincount(pd.factorize(units)[0]))
 
     def parts(self) -> Iterator[tuple[Indices, Codes]]:
-        yield np.arange(len(self._units)), self._units
+        yield self._place, self._units
 
 
 def unit_rows(units: Units) -> UnitRows | None:
     """Return what tells whose each row is, by one number for each where that is all there is."""
-    return _InMemory(units) if isinstance(units, np.ndarray) else units
+    return _UnitsInMemory(units) if isinstance(units, np.ndarray) else units
+
+
+def units_at(units: Codes, place: Indices) -> UnitRows:
+    """Return whose the rows are that stand for several; `place` is that of each, shape (n,)."""
+    return _UnitsInMemory(units, place)
 
 
 MOST_ROWS_A_UNIT: Final = 100
@@ -67,6 +74,9 @@ _MOST_CELLS: Final = 1 << 24
 """Of tables with C columns, so many rows are kept at most for each column that may name units,
 times C²: there may be C of them."""
 _FEWEST_ROWS: Final = 1 << 13
+_FEW_UNITS: Final = 100
+"""Of more units, every other one is looked at first."""
+_COLUMNS_COMPARED: Final = 1_000
 BEYOND_CHANCE: Final = 0.3
 """A column varies in at most this share of the units in which it would vary by chance."""
 
@@ -89,8 +99,7 @@ class RepeatedUnit:
     codes
         Each row's unit, shape (n,); -1 where the value is missing.
     rows
-        Where it was found in some units of a table, drawn evenly, all rows of these, n of them;
-        None where in all rows.
+        Those that were looked at, n of them: all, or all rows of some units, drawn evenly.
     every
         One in so many units was looked at; `units` is about right then, and `largest` is theirs.
     """
@@ -100,7 +109,7 @@ class RepeatedUnit:
     largest: int
     constant: Mapping[str, float]
     codes: Codes = field(repr=False, compare=False)
-    rows: Table | None = field(default=None, repr=False, compare=False)
+    rows: Table = field(repr=False, compare=False)
     every: int = 1
 
 
@@ -286,7 +295,7 @@ class RowsOfUnits:
                 )
             if self._asked or _may_be_a_unit(table.column(name), self._rows // kept.every):
                 units = unit.units * kept.every
-                found.append(replace(unit, units=units, rows=table, every=kept.every))
+                found.append(replace(unit, units=units, every=kept.every))
         return tuple(map(_shared, found)) if self._asked else _worth_telling(found)
 
 
@@ -320,34 +329,55 @@ class _KeptRows:
 
 
 class _Factorized:
-    """A table's columns as codes, with how many different values each has; kept once made."""
+    """A table's columns as codes, kept once made."""
 
     def unit(self, name: str) -> RepeatedUnit:
         """Return what is the same in all rows that share a value of a column."""
-        positions = self.of(name)[0]
+        positions = factorize(self._table.column(name))[0].astype(np.int64, copy=False)
         sizes = np.bincount(positions[positions >= 0], minlength=1)
         units, largest = int((sizes > 0).sum()), int(sizes.max())
-        constant = _constant_within(positions, self.beside(name)) if largest > 1 else {}
-        return RepeatedUnit(name, units, largest, constant, positions)
+        beside = self._beside(name, positions)
+        constant = _constant_within(positions, beside) if largest > 1 else {}
+        return RepeatedUnit(name, units, largest, constant, positions, self._table)
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._known: dict[str, tuple[Codes, int]] = {}
 
-    def of(self, name: str) -> tuple[Codes, int]:
-        if name not in self._known:
-            positions, uniques = factorize(self._table.column(name))
-            self._known[name] = positions.astype(np.int64, copy=False), len(uniques)
-        return self._known[name]
+    @cached_property
+    def _codes(self) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+        """All columns' codes, but of those that hold lists and the like, as no CSV file does."""
+        names: list[str] = []
+        found = np.empty((len(self._table.columns), self._table.rows), dtype=np.int32)
+        for name in self._table.columns:
+            with suppress(TypeError):
+                found[len(names)] = factorize(self._table.column(name))[0]
+                names.append(name)
+        return tuple(names), found[: len(names)]
 
-    def beside(self, name: str) -> Mapping[str, tuple[Codes, int]]:
-        """Return all columns but one; none that holds lists and the like, as no CSV file does."""
-        found = {}
-        for other in self._table.columns:
-            if other != name:
-                with suppress(TypeError):
-                    found[other] = self.of(other)
-        return found
+    def _beside(self, name: str, positions: Codes) -> Iterator[tuple[str, Codes]]:
+        """Yield the columns that may be the same in nearly all units of a column.
+
+        Two rows of each of some units refute the others: a column in which they differ in more
+        than a tenth of all units of several rows is not the same in nine tenths of them.
+        """
+        names, codes = self._codes
+        order = np.argsort(positions, kind="stable")
+        starts = np.flatnonzero(np.diff(positions[order], prepend=-1))
+        several = starts[np.diff(starts, append=len(order)) > 1]
+        some = several[:: 2 if len(several) > _FEW_UNITS else 1]
+        most = (1.0 - NEARLY) * len(several)
+        few = 2 * int(most) + 2  # most columns differ in more of these already
+        for first in range(0, len(names), _COLUMNS_COMPARED):
+            these = codes[first : first + _COLUMNS_COMPARED]
+            differing = (these[:, order[some[:few]]] != these[:, order[some[:few] + 1]]).sum(axis=1)
+            left = np.flatnonzero(differing <= most + 1e-6)
+            if few < len(some):
+                kept, rest = these[left], some[few:]
+                also = (kept[:, order[rest]] != kept[:, order[rest + 1]]).sum(axis=1)
+                left = left[differing[left] + also <= most + 1e-6]
+            for place in left.tolist():
+                if names[first + place] != name:
+                    yield names[first + place], these[place].astype(np.int64)
 
 
 def _names_things(column: pd.Series) -> bool:
@@ -401,14 +431,14 @@ def _sizes(column: pd.Series) -> npt.NDArray[np.integer]:
     return sizes[sizes > 0]
 
 
-def _constant_within(positions: Codes, others: Mapping[str, tuple[Codes, int]]) -> dict[str, float]:
+def _constant_within(positions: Codes, others: Iterable[tuple[str, Codes]]) -> dict[str, float]:
     """Return the columns that are the same in nearly all units of several rows, with the share."""
     here = positions >= 0
     units = positions[here]
     several = np.bincount(units) > 1
     count = int(several.sum())
     found: dict[str, float] = {}
-    for name, (values, _) in others.items():
+    for name, values in others:
         inside = values[here]
         taken = inside[inside >= 0]
         if not len(taken) or taken.min() == taken.max():

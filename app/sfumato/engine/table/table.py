@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, ColumnSpec, Domain, Kind, MissingRule, Role, Value
-from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
+from sfumato.engine.core.errors import DomainError, PolicyError, SfumatoError, TableError
+from sfumato.engine.core.periods import Period
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers, Words, count_codes
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups
+from sfumato.engine.table.missing_reasons import MissingReasons
 
 Members = Integers
 
@@ -44,7 +46,7 @@ class GroupRows:
 
 
 @dataclass(frozen=True)
-class Dealt:
+class GroupAssignment:
     """What rows of groups that were drawn from show, by a word of each row.
 
     Of a group's pieces, a row shows the last that begins at its word or below.
@@ -64,14 +66,14 @@ class Dealt:
     codes: Codes = field(repr=False)
 
     @classmethod
-    def of(cls, members: Members, words: Words, codes: Codes) -> Dealt:
+    def of(cls, members: Members, words: Words, codes: Codes) -> GroupAssignment:
         """Return what rows show, whose groups, words and codes stand in order, shape (n,) each."""
         kept = np.ones(len(members), dtype=np.bool_)
         kept[1:] = (members[1:] != members[:-1]) | (codes[1:] != codes[:-1])
         return cls(members[kept], words[kept], codes[kept])
 
     @classmethod
-    def joined(cls, parts: Sequence[Dealt]) -> Dealt:
+    def joined(cls, parts: Sequence[GroupAssignment]) -> GroupAssignment:
         """Return what was dealt out in several parts, of other groups each; there may be none."""
         if not parts:
             none = np.zeros(0, dtype=np.int64)
@@ -108,6 +110,10 @@ class Table:
         For a column, the sentence that a statistical file describes it by.
     is_part
         Whether these are some rows of a table, of which there may be none.
+    missing_reasons
+        For a column, why values are missing, where a statistical file tells it.
+    periods
+        For a column of coarse dates, times or durations, what its values stand for.
 
     Raises
     ------
@@ -120,6 +126,8 @@ class Table:
     value_labels: Mapping[str, Mapping[Value, str]] = field(default_factory=dict, repr=False)
     column_labels: Mapping[str, str] = field(default_factory=dict)
     is_part: bool = False
+    missing_reasons: Mapping[str, MissingReasons] = field(default_factory=dict, repr=False)
+    periods: Mapping[str, Period] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.frame.shape[1] == 0:
@@ -170,7 +178,7 @@ Rows = slice | Flags | Indices
 """Some rows of a column, or all of them in another order."""
 
 
-class Classes(Protocol):
+class HierarchyClasses(Protocol):
     """A hierarchy's recipe, as far as mechanisms ask it."""
 
     def classes(self, column: str, values: Sequence[Value]) -> tuple[tuple[str, ...], ...]:
@@ -178,7 +186,7 @@ class Classes(Protocol):
 
 
 @dataclass(frozen=True)
-class Beyond:
+class FullTableRange:
     """What is known of all rows of a column of numbers of which only some rows are at hand.
 
     Parameters
@@ -192,6 +200,77 @@ class Beyond:
     present: int
     lowest: float = field(repr=False)
     highest: float = field(repr=False)
+
+
+@dataclass(frozen=True)
+class MeasuredUnit:
+    """Whose rows were measured together for statistics that recipients are told.
+
+    Parameters
+    ----------
+    columns
+        The columns that name the unit.
+    rows
+        At most so many of the measured rows belong to one unit: what one row's statistics cost,
+        all rows of a unit cost so many times (group privacy; Dwork and Roth 2014, theorem 2.2).
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+
+    def to_setting(self) -> dict[str, Any]:
+        """Return it as a mechanism's setting."""
+        return {"columns": list(self.columns), "rows": self.rows}
+
+    @classmethod
+    def in_settings(cls, settings: Mapping[str, Any]) -> MeasuredUnit | None:
+        """Return it from a mechanism's settings; None where rows were measured each by itself.
+
+        Raises
+        ------
+        PolicyError
+            If the setting is none.
+        """
+        stated = settings.get(MEASURED_UNIT)
+        if stated is None:
+            return None
+        columns = stated.get("columns") if isinstance(stated, Mapping) else None
+        rows = stated.get("rows") if isinstance(stated, Mapping) else None
+        named = isinstance(columns, list | tuple) and all(isinstance(one, str) for one in columns)
+        if not named or not columns or type(rows) is not int or rows < 1:
+            raise PolicyError(
+                "The setting {name} doesn't say whose rows were measured, and how many at most.",
+                "Measure again.",
+                name=MEASURED_UNIT,
+            )
+        return cls(tuple(columns), rows)
+
+
+MEASURED_UNIT: Final = "measured_unit"
+"""The setting that holds a `MeasuredUnit`."""
+
+
+def spent_by_unit(epsilon: float, settings: Mapping[str, Any]) -> float:
+    """Return what statistics of a loss of ε0 for each row cost the unit they were measured for."""
+    unit = MeasuredUnit.in_settings(settings)
+    return epsilon if unit is None else epsilon * unit.rows
+
+
+@dataclass(frozen=True)
+class MeasuredRows:
+    """The rows of a table that statistics are measured in, where rows belong to units.
+
+    Parameters
+    ----------
+    unit
+        The unit, and how many of these rows belong to one at most.
+    attribute
+        What is known of an attribute in these rows alone, which are chosen by their places and
+        never by their values: the same ones for each attribute.
+    """
+
+    unit: MeasuredUnit
+    attribute: Attribute = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -217,7 +296,7 @@ class Attribute:
     domain: Domain | None = None
     counts: Integers | None = None
     numbers: Floats | None = field(default=None, repr=False, compare=False)
-    hierarchy: Classes | None = field(default=None, repr=False, compare=False)
+    hierarchy: HierarchyClasses | None = field(default=None, repr=False, compare=False)
     """The column's hierarchy, where it has one; known where settings are stated."""
     groups: GroupCounts | None = field(default=None, repr=False, compare=False)
     """Its values in each group of records alike in public, where the mechanism asks for them."""
@@ -227,7 +306,10 @@ class Attribute:
     counted: Indices | None = field(default=None, repr=False, compare=False)
     """The rows that `counts` are of, one of each unit, where the attribute is drawn once for a
     unit; None for all rows."""
-    beyond: Beyond | None = field(default=None, repr=False, compare=False)
+    units: MeasuredRows | None = field(default=None, repr=False, compare=False)
+    """The rows that statistics are measured in where rows belong to units; None where each stands
+    alone."""
+    beyond: FullTableRange | None = field(default=None, repr=False, compare=False)
     """What all rows tell where `numbers` are those of some, drawn evenly; None where of all."""
     combinations: dict[tuple[int, ...], tuple[tuple[Attribute, ...], Attribute]] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -264,9 +346,31 @@ class Attribute:
             return (self.beyond.highest - self.beyond.lowest) / spread
         return float(np.fmax.reduce(numbers) - np.fmin.reduce(numbers)) / spread
 
+    def at_rows(self, rows: Indices | None) -> Attribute:
+        """Return what is known of some rows alone; of all with None."""
+        if rows is None or self.domain is None:
+            numbers = self.numbers if rows is None or self.numbers is None else self.numbers[rows]
+            return self if rows is None else replace(self, numbers=numbers)
+        if self.codes is None:
+            return self
+        codes = self.codes[rows]
+        return replace(self, codes=codes, counts=count_codes(codes, self.domain.size), counted=None)
+
 
 Attributes = Sequence[Attribute]
 """The attributes of a policy entry, in its order."""
+
+
+def measured_rows(attributes: Attributes) -> tuple[Attributes, MeasuredUnit | None]:
+    """Return attributes as statistics are measured of them, and for which unit.
+
+    At most so many rows of a unit are among them as the unit says.
+    """
+    known = [each.units for each in attributes if each.units is not None]
+    if len(known) < len(attributes):
+        return attributes, None
+    unit = max((each.unit for each in known), key=lambda each: each.rows)
+    return tuple(each.attribute for each in known), unit
 
 
 @dataclass(frozen=True)
@@ -277,7 +381,7 @@ class EncodedColumn:
     values: Codes | Floats
     groups: MicroGroups | None = field(default=None, repr=False, compare=False)
     """The rows' groups of records alike in public, where the mechanism asks for them."""
-    dealt: Dealt | None = field(default=None, repr=False, compare=False)
+    dealt: GroupAssignment | None = field(default=None, repr=False, compare=False)
     """What was dealt to the rows of whole groups, where these rows are a part of a table."""
 
     def at(self, rows: Rows) -> EncodedColumn:
@@ -342,7 +446,7 @@ def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
         if missing.any():
             raise DomainError(
                 "Column {column} is missing in {count} {count:row|rows}, first in row {row}.",
-                "Let missing be a value of its own, or mend these rows in the source table.",
+                "Let missing be a value of its own, or correct these rows in the source table.",
                 column=spec.name,
                 count=int(missing.sum()),
                 row=int(missing.argmax()) + 1,
@@ -372,7 +476,7 @@ def refuse_infinite(numbers: Floats, name: str, error: type[SfumatoError]) -> No
         raise error(
             "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
             " {row}.",
-            "Mend these rows in the source table, or empty them, which makes them missing.",
+            "Correct these rows in the source table, or empty them, which makes them missing.",
             column=name,
             count=int(infinite.sum()),
             row=int(infinite.argmax()) + 1,

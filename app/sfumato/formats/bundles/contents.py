@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sfumato.engine.core.columns import ColumnSpec, find_column
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.columns import ColumnSpec, Domain, find_column
+from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms.base import Promise, PublishedFacts
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import FileError
 from sfumato.formats.formulas import needs_escape
 from sfumato.formats.language import ENGLISH
 from sfumato.formats.table_format import Rows, RowStream
+from sfumato.formats.terms import ReleaseTerms
 
 KEYED_ORDER: Final = "keyed"
 TABLE_ORDER: Final = "table"
@@ -47,6 +48,8 @@ class Perturbation:
         What the release promises.
     channel
         What recipients' programs are told, see `Mechanism.channel`.
+    symbols
+        What the column shows, where that is not the attribute's own values.
     """
 
     attributes: tuple[str, ...]
@@ -56,6 +59,12 @@ class Perturbation:
     published: PublishedFacts
     promise: Promise
     channel: Mapping[str, Any] | None = None
+    symbols: Domain | None = None
+
+    @property
+    def relates(self) -> bool:
+        """Whether recipients' programs relate the columns to others, and not count them alone."""
+        return self.channel is not None and self.symbols is None
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,10 @@ class Generalized:
         What is not promised.
     hierarchies
         For each generalized column, how its labels become coarser still: rows of labels.
+    starred
+        How many records show "*" for all generalized columns since they stood out.
+    counting
+        What is to be known before its records are counted; empty where nothing is.
     """
 
     sensitive: str
@@ -87,6 +100,8 @@ class Generalized:
     suppression: str
     limits: tuple[str, ...]
     hierarchies: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    starred: int = 0
+    counting: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,8 @@ class SeenView:
         How many records show "*" for all of them.
     promise
         What that promises, in plain words.
+    cells
+        How many records show "*" for each of them, where single cells are suppressed.
     """
 
     levels: Mapping[str, tuple[int, int]]
@@ -112,6 +129,11 @@ class SeenView:
     suppressed: int
     promise: str
     unit: str = ""
+    cells: Mapping[str, int] | None = None
+
+    def starred(self, name: str) -> int:
+        """Return how many records show "*" for one of them."""
+        return self.suppressed if self.cells is None else self.cells[name]
 
 
 @dataclass(frozen=True)
@@ -121,29 +143,34 @@ class UnitTold:
     Parameters
     ----------
     name
-        The columns that name the unit; they are not released.
+        The columns that name the unit; they are not released, or as pseudonyms.
     most_rows
         How many rows of a unit were released at most.
     once, apart
         The columns that were drawn once for a unit, and those that were drawn row by row.
+    pseudonyms
+        The columns of `name` that leave as pseudonyms.
     """
 
     name: str
     most_rows: int
     once: tuple[str, ...]
     apart: tuple[str, ...]
+    pseudonyms: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
         """What it means for whoever estimates from the rows."""
         rows, unit = self.most_rows, self.name
         told: list[str] = [
-            Sentence(
-                "Rows with the same {unit} belong together; the values of {unit} are not released."
-                " At most {rows:,} of them are in the file, chosen at random where there are more,"
-                " so shares and means are those of the rows that were released.",
-                unit=unit,
-                rows=rows,
+            joined(
+                Sentence("Rows with the same {unit} belong together.", unit=unit),
+                self._names_told(),
+                Sentence(
+                    "At most {rows:,} of them are in the file, chosen at random where there are"
+                    " more, so shares and means are those of the rows that were released.",
+                    rows=rows,
+                ),
             )
         ]
         if self.once:
@@ -161,6 +188,13 @@ class UnitTold:
                     rows=rows,
                 )
             )
+            told.append(
+                Sentence(
+                    "What these columns are worth by the rule below, N, is that of independent"
+                    " rows as well: divide it by {rows:,}.",
+                    rows=rows,
+                )
+            )
         if self.apart:
             told.append(
                 Sentence(
@@ -171,6 +205,17 @@ class UnitTold:
                 )
             )
         return tuple(told)
+
+    def _names_told(self) -> Sentence:
+        """Say whether the file shows which rows belong together."""
+        if not self.pseudonyms:
+            return Sentence("The values of {unit} are not released.", unit=self.name)
+        return Sentence(
+            "{columns} {count:leaves as a pseudonym|leave as pseudonyms}, the same one in all rows"
+            " of the same value: rows can be linked by it.",
+            columns=listed(self.pseudonyms),
+            count=len(self.pseudonyms),
+        )
 
 
 @dataclass(frozen=True)
@@ -212,6 +257,8 @@ class BundleContents:
         What the recipient is told in; programs read the same in every language.
     dcat
         Whether the bundle is described for data catalogues too.
+    terms
+        What the recipient may do with it; None where nothing is stated.
     """
 
     table: Table
@@ -230,6 +277,7 @@ class BundleContents:
     order: Rows = field(default=None, repr=False)
     language: str = ENGLISH
     dcat: bool = False
+    terms: ReleaseTerms | None = None
 
     @property
     def rows(self) -> int:

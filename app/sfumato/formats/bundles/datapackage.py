@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,7 @@ from typing import Any, Final
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.periods import Period, begins_of
 from sfumato.engine.core.values import Value, plain
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.bundles.contents import (
@@ -30,6 +31,7 @@ from sfumato.formats.bundles.contents import (
 )
 from sfumato.formats.bundles.metadata import DCAT_NAME, DCAT_RESOURCE, DDI_NAME, DDI_RESOURCE
 from sfumato.formats.bundles.readme import PROGRAM_RESOURCES, README_NAME
+from sfumato.formats.columns.arrays import is_ordered
 from sfumato.formats.formulas import ESCAPED, escaped_value, unescaped
 from sfumato.formats.language import worded
 
@@ -56,6 +58,10 @@ _OBJECT_TYPES: Final = {
     "datetime64": "datetime",
     "time": "time",
 }
+_PERIOD_TYPES: Final = {Period.YEAR: "year", Period.MONTH: "yearmonth", Period.TIME: "time"}
+"""What the schema calls periods; for others it has no name."""
+_MINUTES: Final = len("13:45")
+_SECONDS: Final = len("13:45:07")
 _TRUE: Final = ["true", "True", "TRUE", "1"]
 _FALSE: Final = ["false", "False", "FALSE", "0"]
 
@@ -192,6 +198,11 @@ def _view(view: SeenView, names: Mapping[str, str]) -> dict[str, Any]:
         "k": view.k,
         **({"k_counts_distinct": view.unit} if view.unit else {}),
         "suppressed": view.suppressed,
+        **(
+            {}
+            if view.cells is None
+            else {"suppressed_cells": {names[name]: count for name, count in view.cells.items()}}
+        ),
         "levels": {
             names[name]: {"level": level, "highest": highest}
             for name, (level, highest) in view.levels.items()
@@ -254,25 +265,68 @@ def _field(
     series = contents.table.frame[name]
     perturbation = contents.perturbation_of(name)
     domain = _known_domain(spec, perturbation)
+    period = contents.table.periods.get(name)
     described: dict[str, Any] = {"name": names[name], "type": schema_type(series)}
+    described |= _period_type(series, period)
     if name in contents.table.column_labels:
         described["title"] = contents.table.column_labels[name]
     if described["type"] == "boolean":
         described |= {"trueValues": _TRUE, "falseValues": _FALSE}
     in_file = escaped_value if escapes else _as_it_is
     if domain is not None:
-        listed = [in_file(value) for value in domain.values if value is not None]
-        described["constraints"] = {"enum": listed}
+        described["constraints"] = _possible(domain, perturbation, in_file)
         if not domain.allows_missing and not bool(series.isna().any()):
             described["constraints"]["required"] = True
-    categories, partial = _labels(
-        described["type"], series, domain, contents.table.value_labels.get(name, {})
+    labels = contents.table.value_labels.get(name, {})
+    # Files other than Parquet hold the categories as texts; a file's rows have each of them.
+    ordered = domain is None and described["type"] == "string" and is_ordered(series)
+    listed = Domain(tuple(map(plain, series.cat.categories))) if ordered else domain
+    symbols = perturbation is not None and perturbation.symbols is not None
+    categories, partial = (
+        ([], []) if symbols else _labels(described["type"], series, listed, labels)
     )
     if categories:
         described["categories"] = [{**item, "value": in_file(item["value"])} for item in categories]
-    if spec.binning is not None:
+    if spec.binning is not None or ordered:
         described["categoriesOrdered"] = True
-    own: dict[str, Any] = {"labels": partial} if partial else {}
+    own = _own(contents, name, names, partial)
+    if own:
+        described["sfumato"] = own
+    return described
+
+
+def _possible(
+    domain: Domain, perturbation: Perturbation | None, in_file: Callable[[Value], Value]
+) -> dict[str, Any]:
+    """Return which values a column can have; symbols are whole numbers from 0."""
+    if perturbation is not None and perturbation.symbols is not None:
+        return {"minimum": 0, "maximum": domain.size - 1}
+    return {"enum": [in_file(value) for value in domain.values if value is not None]}
+
+
+def _period_type(series: pd.Series, period: Period | None) -> dict[str, str]:
+    """Return what the schema says of a column of periods, if it has a name for them."""
+    values = distinct_of(series) if period in _PERIOD_TYPES else []
+    if period is None or not values or begins_of(values, period) is None:
+        return {}
+    lengths = {len(str(value)) for value in values}
+    if period is Period.TIME and lengths != {_SECONDS}:
+        return {"type": "time", "format": "%H:%M"} if lengths == {_MINUTES} else {}
+    return {"type": _PERIOD_TYPES[period]}
+
+
+def _own(
+    contents: BundleContents,
+    name: str,
+    names: Mapping[str, str],
+    labels: Sequence[Mapping[str, Value]],
+) -> dict[str, Any]:
+    """Return what is Sfumato's own in the schema of one column."""
+    spec = contents.column(name)
+    own: dict[str, Any] = {"labels": labels} if labels else {}
+    period = contents.table.periods.get(name)
+    if period is not None:
+        own["period"] = period.value
     if names[name] != name:
         own["column"] = name
     if spec.role is Role.WEIGHT:
@@ -281,15 +335,14 @@ def _field(
         own["pseudonym"] = True
     if spec.coded is not None:
         own["coded"] = {
-            name: number
-            for name in ("bottom", "top", "step")
-            if (number := getattr(spec.coded, name)) is not None
+            end: number
+            for end in ("bottom", "top", "step")
+            if (number := getattr(spec.coded, end)) is not None
         }
+    perturbation = contents.perturbation_of(name)
     if perturbation is not None:
-        own |= _extension(perturbation, names, domain)
-    if own:
-        described["sfumato"] = own
-    return described
+        own |= _extension(perturbation, names, _known_domain(spec, perturbation))
+    return own
 
 
 def _as_it_is(value: Value) -> Value:
@@ -299,7 +352,7 @@ def _as_it_is(value: Value) -> Value:
 def _known_domain(spec: ColumnSpec, perturbation: Perturbation | None) -> Domain | None:
     """Return the values a released column can have, where they are fixed beforehand."""
     if perturbation is not None:
-        return spec.domain
+        return perturbation.symbols or spec.domain
     return Domain((*spec.binning.names, None)) if spec.binning is not None else None
 
 
@@ -331,8 +384,13 @@ def _of_type(value: Value, field_type: str) -> Value:
 
 
 def _all_in(series: pd.Series, field_type: str, known: set[Value]) -> bool:
+    return all(_of_type(value, field_type) in known for value in distinct_of(series))
+
+
+def distinct_of(series: pd.Series) -> list[Value]:
+    """Return the distinct values of a column, and the categories that no row has."""
     occurring = series.cat.categories if hasattr(series, "cat") else series.dropna().unique()
-    return all(_of_type(plain(value), field_type) in known for value in occurring)
+    return [plain(value) for value in occurring]
 
 
 def _extension(
@@ -346,7 +404,7 @@ def _extension(
     }
     if perturbation.channel is not None:
         extension["channel"] = dict(perturbation.channel)
-    if domain is not None:
+    if domain is not None and perturbation.symbols is None:
         extension["domain"] = list(domain.values)
     return extension
 
@@ -382,11 +440,16 @@ _BESIDE: Final = {DDI_RESOURCE: DDI_NAME, DCAT_RESOURCE: DCAT_NAME, **PROGRAM_RE
 _HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _LARGEST_BESIDE: Final = 64 << 20
 """More than a description can need, in bytes."""
-_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "date", "datetime", "time"})
+_TYPES: Final = frozenset(
+    (
+        *("string", "integer", "number", "boolean", "date", "datetime"),
+        *("time", "year", "yearmonth"),
+    )
+)
 
 
 @dataclass(frozen=True)
-class Field:
+class SchemaField:
     """One column as the schema describes it.
 
     Parameters
@@ -432,7 +495,7 @@ class Descriptor:
     content: Mapping[str, Any]
     data_name: str
     format_name: str
-    fields: tuple[Field, ...]
+    fields: tuple[SchemaField, ...]
     hashes: Mapping[str, str]
     release_id: str
     recipient: str
@@ -504,7 +567,7 @@ def described_as_escaped(path: Path) -> bool:
         return False  # what is no description of ours says nothing
 
 
-def _field_from(plain: Any, escapes: bool) -> Field:
+def _field_from(plain: Any, escapes: bool) -> SchemaField:
     if plain["type"] not in _TYPES:
         raise ValueError
     own = plain.get("sfumato", {})
@@ -517,7 +580,7 @@ def _field_from(plain: Any, escapes: bool) -> Field:
             in_table = unescaped(value) if escapes and isinstance(value, str) else value
             labels[in_table] = str(item["label"])
     name = str(plain["name"])
-    return Field(
+    return SchemaField(
         name=name,
         type=plain["type"],
         column=str(own.get("column", name)),

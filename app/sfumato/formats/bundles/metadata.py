@@ -30,8 +30,9 @@ _XML: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 _XSI: Final = "{http://www.w3.org/2001/XMLSchema-instance}schemaLocation"
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FILE: Final = "F1"
-_CONTINUOUS: Final = frozenset({"number", "date", "datetime", "time"})
-_NUMERIC: Final = frozenset({"number", "integer", "boolean"})
+_CONTINUOUS: Final = frozenset({"number", "date", "datetime", "time", "year", "yearmonth"})
+_DATES: Final = ("date", "datetime", "year", "yearmonth")
+_NUMERIC: Final = frozenset({"number", "integer", "boolean", "year"})
 _MEDIA: Final = "https://www.iana.org/assignments/media-types/"
 _CONTEXT: Final = {
     "dcat": "http://www.w3.org/ns/dcat#",
@@ -145,7 +146,9 @@ def _variable(
         {"value": value} for value in field.get("constraints", {}).get("enum", ())
     ]
     listed = [*listed, *own.get("labels", ())]
-    continuous = field["type"] in _CONTINUOUS and not listed
+    perturbation = contents.perturbation_of(str(column))
+    symbols = perturbation is not None and perturbation.symbols is not None
+    continuous = field["type"] in _CONTINUOUS and not listed and not symbols
     variable = _in(
         parent,
         "var",
@@ -163,7 +166,7 @@ def _variable(
             _in(category, "labl", str(item["label"]))
     if None in own.get("domain", ()):
         _in(_in(variable, "catgry", missing="Y"), "labl", worded("missing"))
-    category_of_format = {"date": "date", "datetime": "date", "time": "time"}
+    category_of_format = {"time": "time", **dict.fromkeys(_DATES, "date")}
     _in(
         variable,
         "varFormat",
@@ -172,7 +175,6 @@ def _variable(
         schema="other",
         formatname=field["type"],
     )
-    perturbation = contents.perturbation_of(str(column))
     if perturbation is not None:
         told = said(perturbation.summary)
         _in(variable, "notes", told, type="perturbation", subject=perturbation.mechanism)

@@ -28,6 +28,7 @@ from sfumato.formats.files import (
     is_folder,
     opened_zip,
     opening,
+    read_regular,
     unpack_entry,
 )
 from sfumato.formats.options import ColumnType, ReadOptions
@@ -36,13 +37,27 @@ from sfumato.formats.reading import detect_options, readable_extensions
 _LARGEST_DESCRIPTION: Final = 64 << 20
 _TYPES: Final = {
     "string": ColumnType.TEXT,
+    "yearmonth": ColumnType.TEXT,
     "integer": ColumnType.INTEGER,
     "year": ColumnType.INTEGER,
     "number": ColumnType.NUMBER,
     "date": ColumnType.DATE,
     "datetime": ColumnType.DATE,
 }
-_TABLES: Final = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
+_TABLES: Final = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".parquet",
+    ".xlsx",
+    ".xls",
+    ".ods",
+    ".sav",
+    ".dta",
+    ".sas7bdat",
+    ".por",
+    ".xpt",
+)
 
 
 @dataclass(frozen=True)
@@ -100,6 +115,19 @@ def package_at(path: Path) -> PackagedTable:
             return found
         levels = facts.get("levels", {})
         return replace(found, sensitive=str(facts["sensitive"]), public=tuple(map(str, levels)))
+
+
+def description_at(path: Path) -> Mapping[str, Any]:
+    """Return what a package's ``datapackage.json`` says, which nobody vouches for.
+
+    Raises
+    ------
+    FileError
+        As `package_at`.
+    """
+    folder = path.parent if path.name == DATAPACKAGE_NAME else path
+    with _described(folder) as (_, content):
+        return content
 
 
 def row_order_beside(path: Path) -> str:
@@ -214,7 +242,7 @@ def _description(file: Path, path: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("resources"), list):
         raise DamagedFile(
             "{description} in {path} is no description of a data package.",
-            "Mend it, or choose the data file itself.",
+            "Correct it, or choose the data file itself.",
             description=DATAPACKAGE_NAME,
             path=path,
         )
@@ -348,7 +376,7 @@ def _described_beside(path: Path) -> frozenset[str]:
     try:
         if not is_file(beside) or beside.stat().st_size > _LARGEST_DESCRIPTION:
             return frozenset()
-        content = json.loads(beside.read_bytes())
+        content = json.loads(read_regular(beside))
     except (OSError, ValueError, RecursionError):
         return frozenset()
     if not isinstance(content, Mapping) or not isinstance(content.get("sfumato"), Mapping):

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +30,15 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import BundleError
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME, Descriptor, Field, descriptor_from
+from sfumato.formats.bundles.datapackage import (
+    DATAPACKAGE_NAME,
+    Descriptor,
+    SchemaField,
+    descriptor_from,
+)
 from sfumato.formats.bundles.writing import digest_of_files
+from sfumato.formats.columns.arrays import ArrowColumn
+from sfumato.formats.columns.settling import ZONES_LEFT_OUT
 from sfumato.formats.errors import BadValue, FileError
 from sfumato.formats.files import (
     LARGEST_PACKED_DATA,
@@ -42,14 +50,15 @@ from sfumato.formats.files import (
     unpack_entry,
 )
 from sfumato.formats.options import ColumnType, ReadOptions
-from sfumato.formats.reading import detect_options, preview, read_table
+from sfumato.formats.reading import detect_options, preview, read_file, read_table
+from sfumato.formats.table_format import BATCH_ROWS
 from sfumato.formats.tables import format_called
 
 _TRUE: Final = frozenset({"true", "1"})
 _FALSE: Final = frozenset({"false", "0"})
 
 
-def typed_column(column: pd.Series, field: Field) -> pd.Series:
+def typed_column(column: pd.Series, field: SchemaField) -> pd.Series:
     """Return a column with the type its field states.
 
     Parameters
@@ -166,6 +175,7 @@ def _is_number(column: pd.Series) -> bool:
 
 _CONVERTERS: Final[Mapping[str, Callable[[pd.Series], pd.Series]]] = {
     "integer": _integer,
+    "year": _integer,
     "number": _number,
     "boolean": _boolean,
     "date": _moment,
@@ -173,7 +183,7 @@ _CONVERTERS: Final[Mapping[str, Callable[[pd.Series], pd.Series]]] = {
 }
 
 
-def _wrong_type(field: Field, position: int) -> BundleError:
+def _wrong_type(field: SchemaField, position: int) -> BundleError:
     return BundleError(
         "Column {column} should hold values of the type {type}, but row {row} does not.",
         "Ask for the bundle again.",
@@ -185,6 +195,7 @@ def _wrong_type(field: Field, position: int) -> BundleError:
 
 _COLUMN_TYPES: Final = {
     "integer": ColumnType.INTEGER,
+    "year": ColumnType.INTEGER,
     "number": ColumnType.NUMBER,
     "boolean": ColumnType.BOOLEAN,
     "date": ColumnType.DATE,
@@ -235,23 +246,26 @@ def _read(path: Path, descriptor: Descriptor, context: Context) -> pd.DataFrame:
         return _checked(read_table(path, detect_options(path), context), descriptor)
     texts = ReadOptions(
         encoding="utf-8",
+        keep_blank_rows=True,
         escaped_formulas=descriptor.escaped,
         column_types={field.name: ColumnType.TEXT for field in descriptor.fields},
     )
     _checked(preview(path, texts, rows=1), descriptor)
     typed = ReadOptions(
         encoding="utf-8",
+        keep_blank_rows=True,
         escaped_formulas=descriptor.escaped,
         column_types={
             field.name: _COLUMN_TYPES.get(field.type, ColumnType.TEXT)
             for field in descriptor.fields
         },
     )
-    try:
-        return read_table(path, typed, context).frame
-    except BadValue:
-        # As texts, every value can be looked at; the types are brought about afterwards.
-        return read_table(path, texts, context).frame
+    with suppress(BadValue):
+        found = read_file(path, typed, context)
+        if all(note.template != ZONES_LEFT_OUT for note in found.notes):
+            return found.table.frame
+    # As texts, every value can be looked at; the types are brought about afterwards.
+    return read_table(path, texts, context).frame
 
 
 def _checked(table: Table, descriptor: Descriptor) -> pd.DataFrame:
@@ -284,6 +298,7 @@ def _check_names(names: tuple[str, ...], descriptor: Descriptor) -> None:
 
 _ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
     "integer": pa.int64(),
+    "year": pa.int64(),
     "number": pa.float64(),
     "boolean": pa.bool_(),
     "date": pa.date32(),
@@ -309,12 +324,15 @@ class Bundle:
         The actual SHA-256 of each file, by name.
     altered
         The files whose bytes are not those that ``datapackage.json`` vouches for.
+    added
+        What is beside its files that ``datapackage.json`` does not know, by its path in the bundle.
     """
 
     table: Table
     descriptor: Descriptor
     files: Mapping[str, str]
     altered: tuple[str, ...]
+    added: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -343,7 +361,7 @@ def read_bundle(
         If it is not a bundle, a file is missing or altered, or the data can't be read.
     """
     watcher = context or Silent()
-    with _opened(path, watcher) as folder:
+    with _opened(path, watcher) as (folder, packed):
         descriptor, files, altered = _looked_into(folder, path, Part(watcher, 0.3, 0.5))
         if altered and not accept_altered:
             raise BundleError(
@@ -355,72 +373,65 @@ def read_bundle(
                 description=DATAPACKAGE_NAME,
             )
         table = read_data(folder / descriptor.data_name, descriptor, Part(watcher, 0.5, 1.0))
-    return Bundle(table, descriptor, files, altered)
+        added = _added(_names_in(folder) if packed is None else packed, files)
+    return Bundle(table, descriptor, files, altered, added)
 
 
-def read_long_bundle(folder: Path, context: Context) -> Bundle:
-    """Read a bundle whose data may be too long for memory: its table has a few rows only.
+@contextmanager
+def opened_bundle(path: Path, context: Context) -> Iterator[tuple[Bundle, Path]]:
+    """Open a bundle, altered or not: its table has no rows, which `data_batches` reads.
 
-    See `data_batches` for the others.
+    Parameters and errors are those of `read_bundle`.
 
-    Raises
+    Yields
     ------
-    BundleError
-        If the folder is not a bundle, a file is missing, or its columns are not as described.
+    Bundle, Path
+        The bundle, and a folder that holds its files, unpacked where they were in a zip.
     """
-    descriptor, files, altered = _looked_into(folder, folder, context)
-    batch = next(data_batches(folder / descriptor.data_name, descriptor), None)
-    frame = pd.DataFrame({field.column: [] for field in descriptor.fields})
-    if batch is not None:
-        texts = pa.types.is_dictionary
-        columns = [c.dictionary_decode() if texts(c.type) else c for c in batch.slice(0, 1)]
-        frame = pa.record_batch(columns, names=batch.schema.names).to_pandas()
-    return Bundle(Table(frame, is_part=True), descriptor, files, altered)
+    with _opened(path, context) as (folder, packed):
+        descriptor, files, altered = _looked_into(folder, path, Part(context, 0.3, 1.0))
+        none = Table(pd.DataFrame({each.column: [] for each in descriptor.fields}), is_part=True)
+        added = _added(_names_in(folder) if packed is None else packed, files)
+        yield Bundle(none, descriptor, files, altered, added), folder
 
 
 def data_batches(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
     """Yield a bundle's rows some at a time, its columns called as in the released table.
 
+    Where the file can't be read so, it is read as a whole, which says what is wrong with it.
+
     Raises
     ------
     BundleError
-        If the file can't be read, is neither Parquet nor CSV, or its columns are not as described.
+        As `read_data`.
     """
-    names = [field.name for field in descriptor.fields]
-    called = [field.column for field in descriptor.fields]
-    reason = ""
+    called, done = [field.column for field in descriptor.fields], 0
     with opening(path):
-        try:
-            for batch in _batches_in(path, descriptor):
-                _check_names(tuple(batch.schema.names), descriptor)
-                yield batch.rename_columns(called)
-        except (pa.ArrowException, FileError) as error:
-            if isinstance(error, BundleError):
-                raise
-            reason = error.what if isinstance(error, FileError) else ""
-        else:
-            return
-    raise BundleError(
-        "{file} can't be read. {reason}",
-        "Ask for the bundle again.",
-        file=descriptor.data_name,
-        reason=reason or f"It has not the {len(names)} columns of the types that are described.",
-    )
+        with suppress(pa.ArrowException, FileError):
+            if (batches := _batches_in(path, descriptor)) is not None:
+                for batch in batches:
+                    _check_names(tuple(batch.schema.names), descriptor)
+                    yield batch.rename_columns(called)
+                    done += len(batch)
+                return
+        table = read_data(path, descriptor, Silent())
+        columns = [ArrowColumn(name, table.column(name)) for name in called]
+        for start in range(done, table.rows, BATCH_ROWS):
+            blocks = [column.block(slice(start, start + BATCH_ROWS)) for column in columns]
+            yield pa.record_batch(blocks, names=called)
 
 
-def _batches_in(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a bundle's data file with the types of its schema."""
+def _batches_in(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch] | None:
+    """Return the rows of a bundle's data file; None where it is read as a whole only."""
     known = format_called(descriptor.format_name)
-    if known.name != "csv":
-        batches = known.batches(path, ReadOptions(format=known.name), Silent(), plain=True)
-        if batches is not None:
-            yield from batches.read(tuple(batches.types))
-            return
-        raise BundleError(
-            "{file} is read as a whole only.",
-            "Verify it with more memory.",
-            file=descriptor.data_name,
-        )
+    if known.name == "csv":
+        return _typed_batches(path, descriptor)
+    batches = known.batches(path, ReadOptions(format=known.name), Silent(), plain=True)
+    return None if batches is None else batches.read(tuple(batches.types))
+
+
+def _typed_batches(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a CSV file with the types of its schema."""
     types = {field.name: _ARROW_TYPES.get(field.type, pa.string()) for field in descriptor.fields}
     done = 0
     with suppress(pa.ArrowInvalid):
@@ -470,11 +481,23 @@ def _looked_into(
     return descriptor, files, altered
 
 
+def _names_in(folder: Path) -> Iterator[str]:
+    """Yield everything in a folder but folders, by its path in it; links are not followed."""
+    for place, folders, names in os.walk(folder):
+        linked = [name for name in folders if (Path(place) / name).is_symlink()]
+        for name in (*names, *linked):
+            yield (Path(place) / name).relative_to(folder).as_posix()
+
+
+def _added(names: Iterable[str], files: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in names if name not in files))
+
+
 @contextmanager
-def _opened(path: Path, context: Context) -> Iterator[Path]:
-    """Give a folder that holds the bundle's files."""
+def _opened(path: Path, context: Context) -> Iterator[tuple[Path, tuple[str, ...] | None]]:
+    """Give a folder that holds the bundle's files, and what is in its zip, if it is one."""
     if is_folder(path):
-        yield path
+        yield path, None
         return
     if not is_file(path):
         raise BundleError(
@@ -486,14 +509,14 @@ def _opened(path: Path, context: Context) -> Iterator[Path]:
         if not zipfile.is_zipfile(file):
             raise _not_a_bundle(path)
     with tempfile.TemporaryDirectory(prefix="sfumato-") as unpacked:
-        _unpack(path, Path(unpacked), Part(context, 0.0, 0.3))
-        yield Path(unpacked)
+        packed = _unpack(path, Path(unpacked), Part(context, 0.0, 0.3))
+        yield Path(unpacked), packed
 
 
-def _unpack(path: Path, folder: Path, context: Context) -> None:
-    """Unpack the bundle's files, and nothing else, from a zip."""
+def _unpack(path: Path, folder: Path, context: Context) -> tuple[str, ...]:
+    """Unpack the bundle's files, and nothing else, from a zip; return the names of all in it."""
     with opened_zip(path, BundleError) as archive:
-        entries = _wanted(archive, path)
+        prefix, entries = _wanted(archive, path)
         if DATAPACKAGE_NAME not in entries:
             raise _not_a_bundle(path)
 
@@ -506,10 +529,12 @@ def _unpack(path: Path, folder: Path, context: Context) -> None:
         for name in descriptor.hashes:
             if name in entries:
                 unpack(name)
+        names = (entry.filename for entry in archive.infolist() if not entry.is_dir())
+        return tuple(name.removeprefix(prefix) for name in names)
 
 
-def _wanted(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
-    """Return the entries that can be a bundle's files, by name.
+def _wanted(archive: zipfile.ZipFile, path: Path) -> tuple[str, dict[str, zipfile.ZipInfo]]:
+    """Return the folder in the zip, and the entries that can be a bundle's files, by name.
 
     They stand at the top of the zip, or in the one folder that somebody zipped.
     """
@@ -529,7 +554,7 @@ def _wanted(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
                 path=path,
             )
         found[name] = entry
-    return found
+    return prefix, found
 
 
 def _descriptor(folder: Path, path: Path) -> Descriptor:

@@ -1,8 +1,8 @@
 """The README of a bundle: what a recipient needs to know to use a release.
 
-The frame is ``app/sfumato/resources/recipient/README.md``; how to estimate from a mechanism's
-releases is in one guide per mechanism, ``app/sfumato/resources/recipient/<guide>.md``, and how to
-read the data in one text per format, ``app/sfumato/resources/recipient/data-<format>.md``. In
+The frame is ``resources/recipient/README.md``; how to estimate from a mechanism's
+releases is in one guide per mechanism, ``resources/recipient/<guide>.md``, and how to
+read the data in one text per format, ``resources/recipient/data-<format>.md``. In
 other languages they are in a folder there of the language's name, with a line ``[code]`` for each
 block of code, which is the same in all. All are `string.Template` texts:
 a literal dollar sign is written ``$$``. A guide can use, beside the mechanism's own
@@ -30,9 +30,10 @@ from collections.abc import Iterable, Mapping
 from string import Template
 from typing import Final
 
-from sfumato.engine.core.columns import ColumnSpec, Kind, Role, names_of
-from sfumato.engine.core.wording import Sentence
-from sfumato.engine.mechanisms.base import Fact
+from sfumato.engine.core.columns import ColumnSpec, Role, names_of
+from sfumato.engine.core.periods import NAMES
+from sfumato.engine.core.wording import Sentence, set_apart
+from sfumato.engine.mechanisms.base import PromiseFigure
 from sfumato.formats.bundles.contents import (
     ROWS_AS_IN_TABLE,
     BundleContents,
@@ -40,6 +41,8 @@ from sfumato.formats.bundles.contents import (
     Perturbation,
     SeenView,
 )
+from sfumato.formats.bundles.examples import example_rows
+from sfumato.formats.bundles.first_page import terms_table, ways_table, worth_list
 from sfumato.formats.language import listed, localized, page_path, said, worded
 from sfumato.formats.tables import format_called
 from sfumato.resources import resource_path
@@ -59,6 +62,12 @@ _SUPPRESSED: Final = (
     "In {rows:,} {rows:row|rows} these columns show `*`: their values would have stood out. The"
     " rows are kept so that counts over the whole table stay right; a count within a group misses"
     " them."
+)
+_CELLS_SUPPRESSED: Final = (
+    "Single cells of these columns show `*` where too few records would have been alike; the table"
+    " of columns says how many. `*` is a value of its own, not a missing one: whoever shows it can"
+    " have any value there, and rare values are hidden more often than frequent ones. A count"
+    " within a group misses such records."
 )
 
 _IN_RANDOM_ORDER = Sentence(
@@ -99,13 +108,13 @@ def readme_of(
         data_file=f"data.{format_name}",
         data_format=said(format_called(format_name).title),
         dcat=_catalogue(contents),
+        **_first_page(contents, names),
         columns=_columns(contents, names),
         identifying=_identifying(contents),
         row_order=_row_order(contents),
         promises=_promises(contents) or said(_NOTHING_PERTURBED),
         reading=reading,
-        guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
-        or said(_NOTHING_PERTURBED),
+        guides=_guides(contents, names) or said(_NOTHING_PERTURBED),
         analysis=_analysis(contents, names),
         programs=_programs(contents),
         weights=_weights(contents, names),
@@ -120,9 +129,10 @@ def _generalized(
     reading: str,
 ) -> str:
     """Return the README of a generalized table."""
-    promises = [f"- {_plain(said(promise), cell=False)}" for promise in generalized.promises]
+    promises = [f"- {_told_of(contents, promise)}" for promise in generalized.promises]
     if generalized.suppression:
-        promises.append(f"- {_plain(said(generalized.suppression), cell=False)}")
+        promises.append(f"- {_told_of(contents, generalized.suppression)}")
+    counting = _told_of(contents, generalized.counting)
     return _template("README-generalized").substitute(
         heading=_plain(contents.title) or worded("A generalized table"),
         recipient=worded("the public"),
@@ -132,13 +142,24 @@ def _generalized(
         data_file=f"data.{format_name}",
         data_format=said(format_called(format_name).title),
         dcat=_catalogue(contents),
+        **_first_page(contents, names),
         columns=_columns(contents, names),
         row_order=_row_order(contents),
         promises="\n".join(promises),
-        limits="\n".join(f"- {_plain(said(limit), cell=False)}" for limit in generalized.limits),
+        limits="\n".join(f"- {_told_of(contents, limit)}" for limit in generalized.limits),
         reading=reading,
+        counting=f"\n\n{counting}" if counting else "",
         sensitive_code=json.dumps(names[generalized.sensitive], ensure_ascii=False),
     )
+
+
+def _first_page(contents: BundleContents, names: Mapping[str, str]) -> dict[str, str]:
+    """Return what stands on the first page, by the names of the placeholders."""
+    return {
+        "terms": terms_table(contents),
+        "ways": ways_table(contents, names),
+        "worth": worth_list(contents, names) or said(_NOTHING_PERTURBED),
+    }
 
 
 def _catalogue(contents: BundleContents) -> str:
@@ -179,12 +200,14 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
         if perturbation is not None:
             done.append(f"**{worded('perturbed')}**: {_plain(said(perturbation.title))}")
         if contents.generalized is not None and spec.name in contents.generalized.levels:
-            level, highest = contents.generalized.levels[spec.name]
-            done = [_to_level(level, highest)] if level else []
+            found = contents.generalized
+            done = _generalized_to(*found.levels[spec.name], found.starred)
         if contents.view is not None and spec.name in contents.view.levels:
             done = _coarser(contents.view, spec)
         meaning = [] if names[spec.name] == spec.name else [spec.name]
         meaning += filter(None, [contents.table.column_labels.get(spec.name)])
+        period = contents.table.periods.get(spec.name)
+        meaning += [] if period is None else [worded("its values: {period}", period=NAMES[period])]
         lines.append(
             f"| {_plain(names[spec.name])} | {'; '.join(map(_plain, meaning))}"
             f" | {', '.join(done) or worded('as in the source')} |"
@@ -194,17 +217,20 @@ def _columns(contents: BundleContents, names: Mapping[str, str]) -> str:
 
 def _coarser(view: SeenView, spec: ColumnSpec) -> list[str]:
     """Return what was done to a quasi-identifier of a perturbed release."""
-    level, highest = view.levels[spec.name]
     done = [worded("grouped into bins")] if spec.binning is not None else []
+    return done + _generalized_to(*view.levels[spec.name], view.starred(spec.name))
+
+
+def _generalized_to(level: int, highest: int, starred: int) -> list[str]:
+    """Return to which level a column was generalized, and in how many rows it shows `*` instead."""
+    done = []
     if level:
-        done.append(_to_level(level, highest))
-    if view.suppressed and level < highest:
-        done.append(worded("`*` in {rows:,} {rows:row|rows}", rows=view.suppressed))
+        done.append(
+            worded("**generalized** to level {level} of {highest}", level=level, highest=highest)
+        )
+    if starred and level < highest:
+        done.append(worded("`*` in {rows:,} {rows:row|rows}", rows=starred))
     return done
-
-
-def _to_level(level: int, highest: int) -> str:
-    return worded("**generalized** to level {level} of {highest}", level=level, highest=highest)
 
 
 def _identifying(contents: BundleContents) -> str:
@@ -223,7 +249,7 @@ def _row_order(contents: BundleContents) -> str:
     order = f"**{told}**" if contents.rows_as_in_table else told
     if contents.unit is None:
         return order
-    return "\n\n".join([order, *(_plain(said(text), cell=False) for text in contents.unit.texts)])
+    return "\n\n".join([order, *(_told_of(contents, text) for text in contents.unit.texts)])
 
 
 def _promises(contents: BundleContents) -> str:
@@ -233,32 +259,50 @@ def _promises(contents: BundleContents) -> str:
     if contents.view is not None:
         parts += [
             f"### {_listed(contents.view.levels)}",
-            _plain(said(contents.view.promise), cell=False),
+            _told_of(contents, contents.view.promise),
         ]
-        if contents.view.suppressed:
+        if any((contents.view.cells or {}).values()):
+            parts.append(worded(_CELLS_SUPPRESSED))
+        elif contents.view.suppressed:
             parts.append(worded(_SUPPRESSED, rows=contents.view.suppressed))
     for perturbation in perturbations:
         promise = perturbation.promise
         parts += [
             f"### {_listed(perturbation.attributes)}",
-            _plain(said(perturbation.summary), cell=False),
-            _plain(said(promise.sentence), cell=False),
+            _told_of(contents, perturbation.summary),
+            _told_of(contents, promise.sentence),
         ]
         if promise.facts:
             parts.append(_facts(promise.facts))
     limits = dict.fromkeys((*others, *(one for p in perturbations for one in p.promise.limits)))
     if limits:
         parts.append(f"### {worded('What this does not promise')}")
-        parts.append("\n".join(f"- {_plain(said(limit), cell=False)}" for limit in limits))
+        parts.append("\n".join(f"- {_told_of(contents, limit)}" for limit in limits))
     return "\n\n".join(parts)
 
 
-def _facts(facts: Iterable[Fact]) -> str:
+def _facts(facts: Iterable[PromiseFigure]) -> str:
     lines = [f"| {worded('figure')} | | {worded('value')} |", "|---|---|---|"]
     for fact in facts:
-        value = localized(f"{fact.value:.6g}") if math.isfinite(fact.value) else "∞"
+        value = _figure(fact.value)
         lines.append(f"| {_plain(fact.symbol)} | {_plain(said(fact.title))} | {value} |")
     return "\n".join(lines)
+
+
+def _figure(value: float) -> str:
+    """Return a figure by four digits: no promise is meant more exactly."""
+    if not math.isfinite(value):
+        return "∞"
+    return localized(f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}")
+
+
+def _guides(contents: BundleContents, names: Mapping[str, str]) -> str:
+    """Return the mechanisms' guides, and how to find what they leave a column worth."""
+    found = [_guide(contents, names, each) for each in contents.perturbations]
+    if found:
+        rows = localized(f"{contents.rows:,}")
+        found.append(_template("worth").substitute(rows=rows).strip())
+    return "\n\n".join(found)
 
 
 def _guide(contents: BundleContents, names: Mapping[str, str], perturbation: Perturbation) -> str:
@@ -305,26 +349,31 @@ def has_programs(contents: BundleContents) -> bool:
 
 def _analysis(contents: BundleContents, names: Mapping[str, str]) -> str:
     """Return what the programs beside the data do, for some of its columns; empty without them."""
-    if not has_programs(contents):
+    usable = [each for each in contents.perturbations if each.relates]
+    if not usable:
         return ""
-    usable = [each for each in contents.perturbations if each.channel is not None]
     perturbed = [names[name] for each in usable for name in each.attributes]
-    grouped = [each for each in usable if "domains" in (each.channel or {})]
-    categories = [names[name] for each in grouped for name in each.attributes]
-    known = {name for each in contents.perturbations for name in each.attributes}
-    free = [spec for spec in contents.columns if spec.name not in known]
-    numbers = [names[spec.name] for spec in free if spec.kind is Kind.NUMERIC and not spec.binning]
-    groups = [names[spec.name] for spec in free if spec.kind is Kind.CATEGORICAL]
-    first = (categories or groups or perturbed)[0]
-    chosen = {
-        "first": first,
-        "second": next((n for n in (*categories, *groups) if n != first), first),
-        "outcome": (numbers or groups or perturbed)[0],
-        "group": (groups or numbers or perturbed)[0],
-        "hidden": (categories or perturbed)[0],
-    }
-    quoted = {key: json.dumps(name, ensure_ascii=False) for key, name in chosen.items()}
-    return _template("analysis").substitute(columns=_listed(perturbed), **quoted)
+    noisy = [each for each in usable if "noise_covariance" in (each.channel or {})]
+    told = _largest_noise(contents.rows) if noisy else ""
+    return _template("analysis").substitute(
+        columns=_listed(perturbed), examples=example_rows(contents, names), imputable=told
+    )
+
+
+def _largest_noise(rows: int) -> str:
+    """Say up to which noise the programs impute numbers.
+
+    They refuse where the released variance beside the given columns, less the noise's, is not five
+    of its standard errors above 0. Those are about √(2/n) of the released variance.
+    """
+    share = 1.0 - 5.0 * math.sqrt(2.0 / max(rows, 1))
+    if share <= 0.0:
+        return worded(" With so few records, they are refused.")
+    return worded(
+        " The program refuses where noise is more than about {share:.0%} of the released variance"
+        " beside what the given columns explain: too little is left to draw from.",
+        share=share,
+    )
 
 
 def _below(markdown: str, level: int) -> str:
@@ -346,6 +395,14 @@ def _below(markdown: str, level: int) -> str:
 def _listed(names: Iterable[str]) -> str:
     """Return names for a sentence: "a", "a and b", "a, b and c"."""
     return listed(*map(_plain, names))
+
+
+def _told_of(contents: BundleContents, text: str) -> str:
+    """Return what is said of a release, with the columns' names in quotation marks."""
+    columns = {spec.name for spec in contents.columns}
+    if contents.unit is not None:
+        columns |= {contents.unit.name}  # named, although it may not leave
+    return _plain(said(set_apart(text, columns)), cell=False)
 
 
 def _plain(text: str, cell: bool = True) -> str:

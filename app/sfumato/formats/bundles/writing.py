@@ -10,6 +10,7 @@ the same contents have the same digest, so a bundle can be unpacked and still be
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import tempfile
 import zipfile
@@ -211,12 +212,27 @@ def write_bundle_zip(
     return written
 
 
-def _add(archive: zipfile.ZipFile, source: Path, context: Context) -> None:
-    """Add a file to a zip, without its time, owner or permissions."""
-    entry = zipfile.ZipInfo(source.name, _EARLIEST)
+def zip_of(files: Mapping[str, bytes]) -> bytes:
+    """Return a small bundle as one zip file; the same files give the same bytes."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in sorted(files):
+            archive.writestr(entry_called(name), files[name], compresslevel=6)
+    return made.getvalue()
+
+
+def entry_called(name: str) -> zipfile.ZipInfo:
+    """Return an entry of a zip, without time, owner or permissions."""
+    entry = zipfile.ZipInfo(name, _EARLIEST)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.create_system = 3
     entry.external_attr = 0o100644 << 16
+    return entry
+
+
+def _add(archive: zipfile.ZipFile, source: Path, context: Context) -> None:
+    """Add a file to a zip."""
+    entry = entry_called(source.name)
     entry.file_size = source.stat().st_size
     with source.open("rb") as file, archive.open(entry, "w") as target:
         for chunk in _chunks(file, entry.file_size, f"Packing {source.name}", context):

@@ -19,7 +19,10 @@ import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray
 
 from sfumato.engine.core.values import Flags, Integers
+from sfumato.formats.columns.exact import EXACT_DIGITS, is_inexact, with_same_digits
+from sfumato.formats.columns.years import in_seconds, within_years
 from sfumato.formats.errors import UnsupportedColumn, WrongEncoding, refused_at
+from sfumato.formats.options import READING_VERSION
 
 Mask = Flags
 Column = npt.NDArray[Any] | ExtensionArray
@@ -159,6 +162,8 @@ def unmasked(values: pa.Array) -> tuple[npt.NDArray[Any], Mask | None]:
 _FIRST_LOOK: Final = 100_000
 """Rows after which a column whose texts hardly repeat is no longer kept as categories."""
 _MOST_CATEGORIES: Final = 2_000_000
+_SHARED: Final = 8
+"""A dictionary of texts is used as it is where each stands for so many rows."""
 _PIECE: Final = 1 << 18
 _DTYPE: Final = pd.StringDtype("pyarrow", na_value=np.nan)
 
@@ -461,12 +466,8 @@ def _unsupported(name: str) -> UnsupportedColumn:
     )
 
 
-_EXACT_DIGITS: Final = 15
-"""A decimal number of 64 bits gives back any number of so many digits."""
-
-
 def _fits_decimal(source: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(source)) and source.precision <= _EXACT_DIGITS
+    return bool(pa.types.is_decimal(source)) and source.precision <= EXACT_DIGITS
 
 
 def _is_moment(source: pa.DataType) -> bool:
@@ -480,6 +481,7 @@ _TARGETS: Final[Sequence[tuple[Callable[[pa.DataType], bool], pa.DataType]]] = (
     (pa.types.is_integer, pa.int64()),
     (pa.types.is_floating, pa.float64()),
     (_fits_decimal, pa.float64()),
+    (pa.types.is_duration, pa.float64()),
     (pa.types.is_date, pa.timestamp("us")),
     (lambda source: _is_moment(source) and source.unit == "ns", pa.timestamp("ns")),
     (_is_moment, pa.timestamp("us")),
@@ -499,13 +501,24 @@ _TARGETS: Final[Sequence[tuple[Callable[[pa.DataType], bool], pa.DataType]]] = (
 """What each Arrow type is read as, by the first that it belongs to."""
 
 
+def read_as(values: pa.Array, target: pa.DataType, version: int) -> pa.Array:
+    """Return an array of a file or a database as the type that it is read as."""
+    if version > 1 and target == pa.float64() and is_inexact(values.type):
+        return with_same_digits(values)
+    if pa.types.is_duration(values.type):
+        return in_seconds(values)
+    if target != pa.string():
+        values = within_years(values)
+    return values.cast(target)
+
+
 class NativeColumn:
     """A column of Arrow values that grows block by block.
 
-    Whole numbers become int64 (uint64 where they don't fit), decimals float64, dates
-    datetime64; texts and times of day become text. Decimal fractions with more digits than
-    float64 holds become text too, so that nothing is altered. Categories keep their order, see
-    `order_of`.
+    Whole numbers become int64 (uint64 where they don't fit), decimals float64 that shows their
+    digits, dates datetime64; texts and times of day become text. Decimal fractions with more
+    digits than float64 holds become text too, so that nothing is altered. Categories keep their
+    order, see `order_of`.
 
     Parameters
     ----------
@@ -515,6 +528,10 @@ class NativeColumn:
         The Arrow type in the file.
     expected
         How many rows will come.
+    version
+        The version of reading.
+    target
+        What the values are read as, where all rows tell; see `target_of`.
 
     Raises
     ------
@@ -522,10 +539,17 @@ class NativeColumn:
         If the values are lists, records, bytes or the like.
     """
 
-    def __init__(self, name: str, source: pa.DataType, expected: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        source: pa.DataType,
+        expected: int,
+        version: int = READING_VERSION,
+        target: pa.DataType | None = None,
+    ) -> None:
         self.name = name
-        self._target = target_of(name, source)
-        self._expected = expected
+        self._version = version
+        self._target = target or target_of(name, source)
         self._orders: dict[tuple[str, ...], None] = {}
         self._texts: TextBuffer | None = None
         self._numbers: MaskedBuffer | None = None
@@ -536,12 +560,20 @@ class NativeColumn:
         self._keeps_order = pa.types.is_dictionary(source) and bool(source.ordered)
 
     def add(self, values: pa.Array) -> pa.Array:
-        """Append an Arrow array of the type in the file; return it as the type it is read as."""
+        """Append an Arrow array of the type in the file; return it as the type it is read as.
+
+        Texts may be a dictionary of them, which is returned as it is.
+        """
         if pa.types.is_dictionary(values.type):
             if self._keeps_order:
                 self._orders[tuple(values.dictionary.cast(pa.string()).to_pylist())] = None
+            if self._texts is not None and _is_short(values):
+                check_texts(self.name, values.dictionary)
+                values.validate(full=True)  # no row points beyond it
+                self._texts.add(values)
+                return values
             values = values.dictionary_decode()
-        plain = values.cast(self._target)
+        plain = read_as(values, self._target, self._version)
         if self._texts is not None:
             check_texts(self.name, plain)
             self._texts.add(plain)
@@ -550,14 +582,36 @@ class NativeColumn:
         self._numbers.add(*unmasked(plain))
         return plain
 
+    @property
+    def loses_order(self) -> bool:
+        """Whether its rows came as texts in an order, of which there is no common one."""
+        return self._texts is not None and any(self._orders) and self._order is None
+
+    @property
+    def _order(self) -> tuple[str, ...] | None:
+        return order_of(self._orders)
+
     def finish(self) -> Column:
         """Return the column."""
         if self._numbers is not None:
             return self._numbers.finish(None)
         assert self._texts is not None
         texts = self._texts.finish(None)
-        order = order_of(self._orders)
+        order = self._order
         return texts if order is None else in_stated_order(pd.Series(texts), order)
+
+
+def has_zone(kind: pa.DataType) -> bool:
+    """Whether a type is of moments with a time zone."""
+    return bool(pa.types.is_timestamp(kind)) and kind.tz is not None
+
+
+def _is_short(values: pa.DictionaryArray) -> bool:
+    """Whether rows share few texts, none of which stands twice, so that only these are hashed."""
+    texts = values.dictionary
+    if texts.type != pa.string() or texts.null_count or len(texts) * _SHARED > len(values):
+        return False
+    return len(texts.unique()) == len(texts)
 
 
 def order_of(dictionaries: Collection[tuple[str, ...]]) -> tuple[str, ...] | None:

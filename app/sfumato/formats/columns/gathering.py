@@ -7,8 +7,10 @@ those whose values are of one type beyond doubt are told. All others are looked 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
@@ -26,11 +28,15 @@ from sfumato.formats.columns.arrays import (
     encoded_apart,
     unmasked,
 )
+from sfumato.formats.columns.exact import with_more_digits
+from sfumato.formats.columns.numerals import MixedNumerals, NumberForms, TextCounts, trailing_zeros
 from sfumato.formats.columns.parsing import (
     EXACT,
+    NO_POSITIONS,
+    ZONED,
     Parsed,
+    ParsingRules,
     Positions,
-    Rules,
     boolean_cells,
     cast_texts,
     moment_cells,
@@ -38,8 +44,9 @@ from sfumato.formats.columns.parsing import (
     parse,
     text_cells,
     trimmed,
+    with_point,
 )
-from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.options import ColumnType, DateOrder, ReadOptions
 
 RARE: Final = 0.05
 """Below this share, values of another type are taken for mistakes rather than for a sign that
@@ -47,6 +54,16 @@ the column is text."""
 
 _SAMPLE: Final = 5_000
 _HOPELESS: Final = 1_000
+_FEW: Final = 20
+_DAY_OR_MONTH: Final = "^[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}"
+_DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
+_NO_CENTURY: Final = (
+    rf"^({_DAY}[./-]{_MONTH}[./-][0-9]{{2}}|{_MONTH}[/-]{_DAY}[/-][0-9]{{2}}"
+    rf"|[0-9]{{2}}-{_MONTH}-{_DAY})([ T][0-9:.]+)?$"
+)
+_MONTH_IN_WORDS: Final = (
+    rf"^({_DAY}[. /-]+\pL{{3,9}}[., /-]+|\pL{{3,9}}[. ]+{_DAY},? )([0-9]{{2}}|[0-9]{{4}})$"
+)
 _AGREE: Final = frozenset(
     {(kind, kind) for kind in ColumnType if kind != ColumnType.TEXT}
     | {(ColumnType.INTEGER, ColumnType.NUMBER)}
@@ -55,8 +72,23 @@ _AGREE: Final = frozenset(
 _GUESSES: Final = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.DATE)
 
 
+class UnreadDates(StrEnum):
+    """Why texts that seem to be dates are not read as dates."""
+
+    ZONE = "zone"
+    CENTURY = "century"
+    MONTH = "month"
+
+
+_UNREAD: Final = {
+    UnreadDates.ZONE: ZONED,
+    UnreadDates.CENTURY: _NO_CENTURY,
+    UnreadDates.MONTH: _MONTH_IN_WORDS,
+}
+
+
 @dataclass(frozen=True)
-class Seen:
+class BlockEvidence:
     """What the values of a column's block are beyond doubt.
 
     Parameters
@@ -67,15 +99,15 @@ class Seen:
         The values, of which none is bad, and which of them are missing; None for texts.
     texts
         Texts, where the column has none yet.
-    mixed
-        See `GatheredColumn`.
+    zeros
+        Whether some of the values, which are numbers, are written with a zero at their end.
     """
 
     kind: ColumnType
     values: npt.NDArray[Any] | None = None
     missing: Mask | None = None
     texts: EncodedTexts | None = None
-    mixed: bool = False
+    zeros: bool = False
 
 
 class GatheredColumn:
@@ -106,8 +138,21 @@ class GatheredColumn:
         self.kind: ColumnType | None = options.column_types.get(name)
         self.given_up = False
         self.code_at = -1
-        self.mixed = False
-        self._rules = Rules.of(options, fixed=self.fixed)
+        self.mixed: ColumnType | None = None
+        """What most values of a column of texts are, where it is not given up."""
+        self.orders: tuple[DateOrder, ...] = ()
+        """How the dates may be written that a column of texts seems to hold."""
+        self.unread: UnreadDates | None = None
+        """Why a column of texts is none of dates, though it seems to hold some."""
+        self.zones = 0
+        """How many of its dates have a time zone, which is left out."""
+        self.may_be_grouped = False
+        """Whether what is taken for a decimal mark may stand between thousands."""
+        self._may_group = options.version > 1 and options.delimiter != "," and not options.thousands
+        self.merged: MixedNumerals | None = None
+        self._new = options.version > 1
+        self._forms = NumberForms() if self._new and not self.fixed else None
+        self._rules = ParsingRules.of(options, fixed=self.fixed)
         self._expected = expected if kept else 0
         self._kept = kept
         self._rows = 0
@@ -115,6 +160,7 @@ class GatheredColumn:
         self._whole_rows = 0
         self._exact = True
         self._bad: list[Positions] = []
+        self._shortened: list[Positions] = []
         self._texts: TextBuffer | None = None
         self._numbers: MaskedBuffer | None = None
 
@@ -128,7 +174,7 @@ class GatheredColumn:
         """Whether the type of the next values is still to be found out, or to be held against."""
         return not (self.fixed or self.given_up or self.kind == ColumnType.TEXT)
 
-    def add(self, texts: pa.Array, seen: Seen | None = None) -> None:
+    def add(self, texts: pa.Array, seen: BlockEvidence | None = None) -> None:
         """Append an Arrow array of strings; nulls are missing values.
 
         Where it is known already what they are, `seen` says so.
@@ -141,15 +187,56 @@ class GatheredColumn:
             return
         parsed = None
         if self.kind is None and seen is not None:
-            self.kind, self.mixed = seen.kind, seen.mixed
+            self.kind = seen.kind
+            self._note_grouped(texts)
         elif self.kind is None:
-            self.kind, parsed = self._guess(texts)
+            self.kind, parsed = self._guess(texts, start)
         if self.kind == ColumnType.TEXT:
             self._add_texts(texts, start, seen)
         elif seen is not None and seen.values is not None and (self.kind, seen.kind) in _AGREE:
             self._take(seen.values, seen.missing, start)
+            written = with_point(trimmed(texts), self._rules)[0] if seen.zeros else None
+            self._note_forms(seen.kind, written)
         else:
-            self._add_values(parsed or parse(texts, self.kind, self._rules), start)
+            parsed = parsed or parse(texts, self.kind, self._rules)
+            self._add_values(parsed, start, texts.null_count)
+            self._note_forms(self.kind, parsed.texts)
+        are_texts = pa.types.is_string(texts.type)  # those of a workbook may be numbers already
+        if are_texts and self.kind == ColumnType.NUMBER and self._forms is not None:
+            shortened = with_more_digits(texts)
+            if len(shortened):
+                self._shortened.append(shortened + start)
+
+    def _note_forms(self, kind: ColumnType, texts: pa.Array | None) -> None:
+        """Note in which ways numbers are written; texts that are not given have no needless zero.
+
+        Whole numbers have no decimals, so it is enough to know that there are some.
+        """
+        if self._forms is None or kind not in (ColumnType.INTEGER, ColumnType.NUMBER):
+            return
+        if kind == ColumnType.INTEGER:
+            self._forms.take_whole()
+        elif texts is None:
+            self._forms.take_without_zeros()
+        else:
+            self._forms.take(texts)
+
+    @property
+    def may_merge(self) -> bool:
+        """Whether texts that differ may have become one number."""
+        numbers = self.kind == ColumnType.NUMBER and not self.given_up
+        return numbers and self._forms is not None and self._forms.may_merge
+
+    def take_merged(self, counts: TextCounts) -> None:
+        """Give the column up where texts that would become one number are codes."""
+        self.merged = counts.merged(self._rules)
+        if self.merged is not None and self.merged.are_codes:
+            self.give_up()
+
+    @property
+    def shortened(self) -> Positions:
+        """The positions of numbers that were written with more digits than they have now."""
+        return np.concatenate(self._shortened) if self._shortened else NO_POSITIONS
 
     @property
     def bad(self) -> Positions:
@@ -197,28 +284,67 @@ class GatheredColumn:
         """What reads rows that were added again."""
         return ColumnReader(self.type, self.kind, self._rules, self._whole_rows)
 
-    def _guess(self, texts: pa.Array) -> tuple[ColumnType, Parsed | None]:
+    def _guess(self, texts: pa.Array, start: int) -> tuple[ColumnType, Parsed | None]:
         """Return the type of most of the first values, or text; and all, where all were parsed."""
         whole = len(texts) <= _SAMPLE
         sample = texts if whole else texts.drop_null()[:_SAMPLE]
-        filled = len(sample) - sample.null_count
-        if trimmed(sample).null_count == len(sample):  # Nothing but blanks says nothing.
+        written = len(sample) - trimmed(sample).null_count
+        if not written:  # Nothing but blanks says nothing.
             return ColumnType.TEXT, None
-        most = filled
+        filled = written if self._new else len(sample) - sample.null_count
+        most = written / 2
         for kind in _GUESSES:
             parsed = parse(sample, kind, self._rules)
             if parsed.code >= 0:
+                self._note_code(texts, sample, written, start)
                 return ColumnType.TEXT, None
+            decimal = kind == ColumnType.INTEGER and pa.types.is_floating(parsed.values.type)
             if len(parsed.bad) < RARE * filled:
-                decimal = kind == ColumnType.INTEGER and pa.types.is_floating(parsed.values.type)
                 if decimal:
+                    self._note_grouped(sample)
                     return ColumnType.NUMBER, None
                 return kind, parsed if whole else None
-            most = min(most, len(parsed.bad))
-        self.mixed = most < filled / 2
+            if len(parsed.bad) < most:
+                most, self.mixed = len(parsed.bad), ColumnType.NUMBER if decimal else kind
+        self._note_orders(sample)
         return ColumnType.TEXT, None
 
-    def _add_texts(self, texts: pa.Array, start: int, seen: Seen | None) -> None:
+    def _note_grouped(self, sample: pa.Array) -> None:
+        """Note whether all numbers have three digits after the mark, and up to three before it."""
+        if not self._may_group or self.kind not in (None, ColumnType.NUMBER):
+            return
+        mark = re.escape(self._rules.decimal)
+        written = trimmed(sample).drop_null()
+        grouped = pc.match_substring_regex(written, rf"^[+-]?[1-9][0-9]{{0,2}}{mark}[0-9]{{3}}$")
+        self.may_be_grouped = len(written) > 1 and bool(pc.all(grouped).as_py())
+
+    def _note_orders(self, sample: pa.Array) -> None:
+        """Note how the dates may be written that texts seem to be, or why they are not read."""
+        first = trimmed(sample).drop_null()[:_FEW]
+        if not self._new:
+            return
+        for reason, pattern in _UNREAD.items():
+            if pc.all(pc.match_substring_regex(first, pattern)).as_py():
+                self.unread = reason
+                return
+        if not pc.any(pc.match_substring_regex(first, _DAY_OR_MONTH)).as_py():
+            return
+        orders = (DateOrder.DAY_FIRST, DateOrder.MONTH_FIRST)
+        self.orders = tuple(
+            order
+            for order in orders
+            if order != self._rules.date_order
+            and not len(parse(sample, ColumnType.DATE, replace(self._rules, date_order=order)).bad)
+        )
+
+    def _note_code(self, texts: pa.Array, sample: pa.Array, written: int, start: int) -> None:
+        """Note the first text that a number would alter, where nearly all texts are numbers."""
+        self.mixed = None
+        numbers = parse(sample, ColumnType.NUMBER, replace(self._rules, fixed=True))
+        if len(numbers.bad) < RARE * written:
+            self.code_at = start + parse(texts, ColumnType.INTEGER, self._rules).code
+
+    def _add_texts(self, texts: pa.Array, start: int, seen: BlockEvidence | None) -> None:
         if not self._kept:
             return
         if self._texts is None:
@@ -229,13 +355,16 @@ class GatheredColumn:
             self._texts.add_missing(start)
         self._texts.add(texts)
 
-    def _add_values(self, parsed: Parsed, start: int) -> None:
+    def _add_values(self, parsed: Parsed, start: int, missing: int) -> None:
         if parsed.code >= 0:
             self.code_at = start + parsed.code
             self.give_up()
             return
+        self.zones += parsed.zones
         if len(parsed.bad):
             self._bad.append(parsed.bad + start)
+        if self._new:  # Blanks alone are missing.
+            self._values -= parsed.values.null_count - len(parsed.bad) - missing
         self._take(*unmasked(parsed.values), start)
         if not self.fixed and len(parsed.bad) > max(_HOPELESS, len(parsed.values) / 2):
             self.give_up()
@@ -278,7 +407,7 @@ class ColumnReader:
 
     target: pa.DataType
     kind: ColumnType | None
-    rules: Rules
+    rules: ParsingRules
     whole_rows: int = 0
 
     def __call__(self, texts: pa.Array, start: int) -> pa.Array:
@@ -325,7 +454,7 @@ Cells = Flags
 
 def seen_together(
     columns: Sequence[GatheredColumn], block: pa.RecordBatch, options: ReadOptions
-) -> list[Seen | None]:
+) -> list[BlockEvidence | None]:
     """Return what each column of a block holds, where that is beyond doubt.
 
     Parameters
@@ -337,13 +466,13 @@ def seen_together(
     options
         How texts are read as values.
     """
-    seen: list[Seen | None] = [None] * len(columns)
+    seen: list[BlockEvidence | None] = [None] * len(columns)
     places = np.array([i for i, column in enumerate(columns) if column.is_open], dtype=np.int64)
     if not 0 < len(block) <= MOST_ROWS or len(columns) < _FEWEST_COLUMNS:
         return seen
     if len(places):
         stack = _Stack(block, places, seen)
-        rules = Rules.of(options, fixed=False)
+        rules = ParsingRules.of(options, fixed=False)
         stack.take_booleans()
         stack.take_texts()
         stack.take_numbers(rules, np.array([one.kind == ColumnType.NUMBER for one in columns]))
@@ -353,14 +482,15 @@ def seen_together(
 
 
 def _encode_texts(
-    columns: Sequence[GatheredColumn], block: pa.RecordBatch, seen: list[Seen | None]
+    columns: Sequence[GatheredColumn], block: pa.RecordBatch, seen: list[BlockEvidence | None]
 ) -> None:
     """Encode the first texts of the columns that are known to be of texts."""
     told = {
         place: found
         for place, column in enumerate(columns)
         if column.is_empty
-        and (found := seen[place] or Seen(column.kind or ColumnType.NUMBER)).kind == ColumnType.TEXT
+        and (found := seen[place] or BlockEvidence(column.kind or ColumnType.NUMBER)).kind
+        == ColumnType.TEXT
     }
     if told:
         texts = pa.concat_arrays([block.column(place) for place in told])
@@ -371,7 +501,9 @@ def _encode_texts(
 class _Stack:
     """Columns of a block laid end to end; those that are told, or can't be, are taken off."""
 
-    def __init__(self, block: pa.RecordBatch, places: Integers, seen: list[Seen | None]) -> None:
+    def __init__(
+        self, block: pa.RecordBatch, places: Integers, seen: list[BlockEvidence | None]
+    ) -> None:
         raw = pa.concat_arrays([block.column(int(place)) for place in places])
         self._rows = len(block)
         self._places = places
@@ -394,13 +526,11 @@ class _Stack:
     def take_texts(self) -> None:
         """Tell columns of which no value could be a number, a date or a code."""
         wanted = self._all(text_cells(self._texts))
-        count = self._valid.sum(axis=1)
         for row in np.flatnonzero(wanted):
-            mixed = bool(count[row] < self._filled[row] / 2)
-            self._seen[self._places[row]] = Seen(ColumnType.TEXT, mixed=mixed)
+            self._seen[self._places[row]] = BlockEvidence(ColumnType.TEXT)
         self._keep(~wanted)
 
-    def take_numbers(self, rules: Rules, decimal: Cells) -> None:
+    def take_numbers(self, rules: ParsingRules, decimal: Cells) -> None:
         """Tell columns of numbers; those at places in `decimal` were of decimals before."""
         texts, numeric, whole = number_cells(self._texts, rules)
         numbers = self._all(numeric)
@@ -409,17 +539,20 @@ class _Stack:
             (numbers & integers, ColumnType.INTEGER, pa.int64()),
             (numbers & ~integers, ColumnType.NUMBER, pa.float64()),
         ):
-            self._tell(wanted, cast_texts(texts.filter(self._mask(wanted)), target), kind)
+            zeros = np.asarray(self._cells(trailing_zeros(texts)).any(axis=1))
+            self._tell(wanted, cast_texts(texts.filter(self._mask(wanted)), target), kind, zeros)
         self._keep(~numbers)
 
-    def take_dates(self, rules: Rules) -> None:
+    def take_dates(self, rules: ParsingRules) -> None:
         """Tell columns of dates."""
         texts, known = moment_cells(self._texts, rules)
         wanted = self._all(known)
         moments = cast_texts(texts.filter(self._mask(wanted)), pa.timestamp("us"))
         self._tell(wanted, moments, ColumnType.DATE)
 
-    def _tell(self, wanted: Cells, values: pa.Array | None, kind: ColumnType) -> None:
+    def _tell(
+        self, wanted: Cells, values: pa.Array | None, kind: ColumnType, zeros: Cells | None = None
+    ) -> None:
         if values is None:  # A day that no calendar has, say: each column is looked at by itself.
             return
         numbers, missing = unmasked(values)
@@ -428,9 +561,10 @@ class _Stack:
             missing = np.zeros(numbers.shape, np.bool_)
         missing = missing.reshape(-1, self._rows)
         some = np.asarray(missing.any(axis=1))
+        ends = np.zeros(len(numbers), np.bool_) if zeros is None else zeros[wanted]
         for order, place in enumerate(self._places[wanted]):
             mask = missing[order] if some[order] else None
-            self._seen[place] = Seen(kind, numbers[order], mask)
+            self._seen[place] = BlockEvidence(kind, numbers[order], mask, zeros=bool(ends[order]))
 
     def _all(self, known: pa.Array) -> Cells:
         """Return of which columns all values are known to be of a type, shape (k,)."""

@@ -7,7 +7,7 @@ text. Where the custodian fixed the type, such texts are read as what they say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.engine.core.values import Bytes, Integers
+from sfumato.formats.columns.years import outside_years
 from sfumato.formats.options import ColumnType, DateOrder, ReadOptions
 
 CODE: Final = (
@@ -26,7 +27,9 @@ CODE: Final = (
 )
 _MINUS, _PLUS, _NOUGHT, _NINE, _BLANK = b"-+09 "
 
-Offsets = npt.NDArray[np.int32]
+Offsets = npt.NDArray[np.signedinteger]
+Positions = Integers
+NO_POSITIONS: Final = np.empty(0, dtype=np.int64)
 
 
 def first_code(texts: pa.Array) -> int:
@@ -35,17 +38,12 @@ def first_code(texts: pa.Array) -> int:
     A code is what a number would not give back: leading zeros, a telephone number with its
     plus, a letter E between digits without a sign or point, hexadecimal digits.
     """
-    starts, ends, data = _filled(texts)
+    starts, ends, data = filled(texts)
     if not len(starts):
         return -1
-    first = data[starts]
-    digit_at = np.minimum(starts + ((first == _MINUS) | (first == _PLUS)), ends - 1)
-    next_at = np.minimum(digit_at + 1, ends - 1)
-    following = data[next_at]
-    zero_led = (data[digit_at] == _NOUGHT) & (next_at > digit_at)
-    zero_led &= ((following >= _NOUGHT) & (following <= _NINE)) | ((following | 0x20) == ord("x"))
-    suspicious = zero_led | (first == _PLUS)
-    if not suspicious.any() and not holds_byte(texts, b"eE"):
+    used = data[starts[0] : ends[-1]]
+    lettered = used.max() > _NINE and holds_byte(texts, b"eE")
+    if not (lettered or _any_suspicious(starts, ends, data, signed=used.min() <= _MINUS)):
         return -1
     found = np.flatnonzero(
         pc.fill_null(pc.match_substring_regex(texts, CODE), False).to_numpy(zero_copy_only=False)
@@ -53,15 +51,70 @@ def first_code(texts: pa.Array) -> int:
     return int(found[0]) if len(found) else -1
 
 
+def _any_suspicious(starts: Offsets, ends: Offsets, data: Bytes, *, signed: bool) -> bool:
+    """Whether a text begins with a plus, or with a zero that a digit or an X follows."""
+    first = data.take(starts)
+    if signed:
+        if (first == _PLUS).any():
+            return True
+        starts = np.minimum(starts + (first == _MINUS), ends - 1)
+        first = data.take(starts)
+    noughts = np.flatnonzero(first == _NOUGHT)
+    next_at = starts[noughts] + 1
+    following = data[next_at[next_at < ends[noughts]]]
+    digits = (following >= _NOUGHT) & (following <= _NINE)
+    return bool((digits | ((following | 0x20) == ord("x"))).any())
+
+
 def trimmed(texts: pa.Array) -> pa.Array:
     """Return texts without blanks at their ends; what is blank altogether becomes null."""
-    starts, ends, data = _filled(texts)
+    if _holds_no_blank(texts):
+        return texts
+    starts, ends, data = filled(texts)
     if len(starts) == len(texts) - texts.null_count and not (
         (data[starts] <= _BLANK).any() or (data[ends - 1] <= _BLANK).any()
     ):
         return texts
     texts = pc.ascii_trim_whitespace(texts)
     return pc.if_else(pc.equal(pc.binary_length(texts), 0), None, texts)
+
+
+def blank_rows(block: pa.RecordBatch, texts_count: bool = False) -> Positions:
+    """Return which rows of a block hold nothing but missing values and blanks, ascending.
+
+    Where empty `texts_count` as values, these are missing values alone. Mostly one column tells by
+    its bytes alone that no row does.
+    """
+    columns = sorted(block.columns, key=lambda texts: texts.null_count > 0)
+    found: Positions | None = None
+    for texts in columns:
+        if found is None and not texts.null_count and _holds_no_blank(texts):
+            return NO_POSITIONS
+        some = texts if found is None else texts.take(pa.array(found))
+        blank = (some if texts_count else trimmed(some)).is_null().to_numpy(zero_copy_only=False)
+        found = np.flatnonzero(blank) if found is None else found[blank]
+        if not len(found):
+            return NO_POSITIONS
+    return NO_POSITIONS if found is None else found
+
+
+def _holds_no_blank(texts: pa.Array) -> bool:
+    """Whether no text is empty but those that are missing, and no blank stands in any."""
+    if not len(texts):
+        return True
+    offsets = _offsets(texts)
+    if np.count_nonzero(offsets[1:] > offsets[:-1]) != len(texts) - texts.null_count:
+        return False
+    used = _data(texts)[offsets[0] : offsets[-1]]
+    return not len(used) or bool(used.min() > _BLANK)
+
+
+def longest_of(texts: pa.Array) -> int:
+    """Return how many bytes the longest of some texts has, 0 where there is none."""
+    if not len(texts):
+        return 0
+    offsets = _offsets(texts)
+    return int((offsets[1:] - offsets[:-1]).max())
 
 
 def holds_byte(texts: pa.Array, wanted: bytes) -> bool:
@@ -73,7 +126,7 @@ def holds_byte(texts: pa.Array, wanted: bytes) -> bool:
     return any(bool((used == byte).any()) for byte in wanted)
 
 
-def _filled(texts: pa.Array) -> tuple[Offsets, Offsets, Bytes]:
+def filled(texts: pa.Array) -> tuple[Offsets, Offsets, Bytes]:
     """Return where each text that is not empty starts and ends, and the bytes of all."""
     if not len(texts):
         empty = np.empty(0, dtype=np.int32)
@@ -87,16 +140,16 @@ def _filled(texts: pa.Array) -> tuple[Offsets, Offsets, Bytes]:
 
 
 def _offsets(texts: pa.Array) -> Offsets:
+    large = pa.types.is_large_string(texts.type)
+    dtype: np.dtype[np.signedinteger[Any]] = np.dtype(np.int64 if large else np.int32)
     buffer = texts.buffers()[1]
-    return np.frombuffer(buffer, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(buffer, dtype=dtype)[texts.offset : texts.offset + len(texts) + 1]
 
 
 def _data(texts: pa.Array) -> Bytes:
     buffer = texts.buffers()[2]
     return np.frombuffer(buffer, dtype=np.uint8) if buffer else np.empty(0, dtype=np.uint8)
 
-
-Positions = Integers
 
 EXACT: Final = 2**53
 """Up to here every whole number is a decimal number of its own in 64 bits."""
@@ -107,6 +160,10 @@ _MODEST: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE]-[0-9]+)?$"
 _INFINITE: Final = r"(?i)^[+-]?inf(inity)?$"
 _MOMENT: Final = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?)?$"
+)
+ZONED: Final = (
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?)"
+    r" ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 )
 _TRUE: Final = pa.array(["true", "True", "TRUE"])
 _FALSE: Final = pa.array(["false", "False", "FALSE"])
@@ -132,15 +189,21 @@ class Parsed:
         The positions of texts that are not of the type.
     code
         The first position of a text that a number would alter, or -1; then nothing else counts.
+    texts
+        The texts of numbers, trimmed and with a decimal point.
+    zones
+        How many moments have a time zone, which is left out.
     """
 
     values: pa.Array
     bad: Positions
     code: int = -1
+    texts: pa.Array | None = None
+    zones: int = 0
 
 
 @dataclass(frozen=True)
-class Rules:
+class ParsingRules:
     """How texts are read as values.
 
     Parameters
@@ -149,17 +212,21 @@ class Rules:
         See `ReadOptions`.
     fixed
         Whether the custodian fixed the type.
+    zones
+        Whether the time zones of moments are left out.
     """
 
     decimal: str = "."
     thousands: str = ""
     date_order: DateOrder = DateOrder.YEAR_FIRST
     fixed: bool = False
+    zones: bool = False
 
     @classmethod
-    def of(cls, options: ReadOptions, *, fixed: bool) -> Rules:
+    def of(cls, options: ReadOptions, *, fixed: bool) -> ParsingRules:
         """Return the rules that the options state."""
-        return cls(options.decimal, options.thousands, options.date_order, fixed)
+        zones = fixed and options.version > 1
+        return cls(options.decimal, options.thousands, options.date_order, fixed, zones)
 
     @property
     def are_plain(self) -> bool:
@@ -167,10 +234,7 @@ class Rules:
         return not self.fixed and self.decimal == "." and not self.thousands
 
 
-NO_POSITIONS: Final = np.empty(0, dtype=np.int64)
-
-
-def parse(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
+def parse(texts: pa.Array, kind: ColumnType, rules: ParsingRules) -> Parsed:
     """Read a block of texts as values of one type.
 
     Parameters
@@ -196,22 +260,26 @@ def parse(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
     return _numbers(texts, kind, rules)
 
 
-def _booleans(texts: pa.Array, rules: Rules) -> Parsed:
+def _booleans(texts: pa.Array, rules: ParsingRules) -> Parsed:
     true = pc.is_in(texts, value_set=pa.concat_arrays([_TRUE, _ONE]) if rules.fixed else _TRUE)
     false = pc.is_in(texts, value_set=pa.concat_arrays([_FALSE, _ZERO]) if rules.fixed else _FALSE)
     known = pc.or_(true, false)
     return Parsed(pc.if_else(known, true, None), _bad(texts, known))
 
 
-def _dates(texts: pa.Array, rules: Rules) -> Parsed:
+def _dates(texts: pa.Array, rules: ParsingRules) -> Parsed:
     if rules.date_order != DateOrder.YEAR_FIRST:
         texts = _rearranged(texts, rules.date_order)
-    longest = pc.max(pc.binary_length(texts)).as_py() or 0
-    unit = pa.timestamp("ns" if longest > _MICROSECONDS else "us")
+    unit = pa.timestamp("ns" if longest_of(texts) > _MICROSECONDS else "us")
     values = cast_texts(texts, unit)
-    if values is not None:
+    if values is not None and outside_years(values) is None:
         return Parsed(values, NO_POSITIONS)
+    if rules.zones and (zones := pc.sum(pc.match_substring_regex(texts, ZONED)).as_py()):
+        shown = pc.replace_substring_regex(texts, ZONED, r"\1")
+        return replace(_dates(shown, replace(rules, zones=False)), zones=zones)
     known = pc.fill_null(pc.match_substring_regex(texts, _MOMENT), False)
+    # Arrow knows a year 0, which no calendar has.
+    known = pc.and_not(known, pc.fill_null(pc.starts_with(texts, "0000"), False))
     shaped = pc.if_else(known, texts, None)
     values = cast_texts(shaped, unit)
     if values is None:  # A day that no calendar has, or beyond the range of nanoseconds.
@@ -221,6 +289,11 @@ def _dates(texts: pa.Array, rules: Rules) -> Parsed:
         known = pc.is_in(texts, value_set=pa.array(kept, type=texts.type))
         values = cast_texts(pc.if_else(known, texts, None), unit)
     return Parsed(values, _bad(texts, known))
+
+
+def holds_zones(texts: pa.Array) -> bool:
+    """Whether one of some texts is a moment with a time zone."""
+    return bool(pc.any(pc.match_substring_regex(texts, ZONED)).as_py())
 
 
 def _rearranged(texts: pa.Array, order: DateOrder) -> pa.Array:
@@ -237,8 +310,8 @@ def _rearranged(texts: pa.Array, order: DateOrder) -> pa.Array:
     return pc.coalesce(pc.binary_join_element_wise(dates, time, ""), texts)
 
 
-def _numbers(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
-    texts, misplaced = _with_point(texts, rules)
+def _numbers(texts: pa.Array, kind: ColumnType, rules: ParsingRules) -> Parsed:
+    texts, misplaced = with_point(texts, rules)
     if not rules.fixed and (code := first_code(texts)) >= 0:
         return Parsed(texts, NO_POSITIONS, code)
     if holds_byte(texts, b"+"):
@@ -248,12 +321,12 @@ def _numbers(texts: pa.Array, kind: ColumnType, rules: Rules) -> Parsed:
     else:
         parsed = _decimal_numbers(texts, rules)
     if misplaced is None or parsed.code >= 0:
-        return parsed
+        return replace(parsed, texts=texts)
     bad = np.union1d(parsed.bad, np.flatnonzero(misplaced.to_numpy(zero_copy_only=False)))
-    return Parsed(parsed.values, bad)
+    return Parsed(parsed.values, bad, texts=texts)
 
 
-def _with_point(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array | None]:
+def with_point(texts: pa.Array, rules: ParsingRules) -> tuple[pa.Array, pa.Array | None]:
     """Return numbers without thousands marks and with a decimal point.
 
     The second array, where it is not None, says which texts have the marks in wrong places;
@@ -278,7 +351,7 @@ def _with_point(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array | Non
     return texts, wrong
 
 
-def _whole_numbers(texts: pa.Array, rules: Rules) -> Parsed:
+def _whole_numbers(texts: pa.Array, rules: ParsingRules) -> Parsed:
     values = cast_texts(texts, pa.int64()) if not holds_byte(texts, b"xX") else None
     if values is not None:
         return Parsed(values, NO_POSITIONS)
@@ -301,9 +374,11 @@ def _fits(text: pa.Scalar) -> bool:
     return -(2**63) <= int(text.as_py() or 0) < 2**63
 
 
-def _decimal_numbers(texts: pa.Array, rules: Rules) -> Parsed:
+def _decimal_numbers(texts: pa.Array, rules: ParsingRules) -> Parsed:
     known = None
     values = cast_texts(texts, pa.float64())
+    if values is not None and _all_exact(values):
+        return Parsed(values, NO_POSITIONS)
     if values is None or not pc.all(pc.is_finite(values)).as_py():
         known = pc.match_substring_regex(texts, _NUMBER)
         if rules.fixed:
@@ -315,6 +390,14 @@ def _decimal_numbers(texts: pa.Array, rules: Rules) -> Parsed:
             values = pc.if_else(known, values, None)
     code = -1 if rules.fixed else _first_inexact(texts, values)
     return Parsed(values, NO_POSITIONS if known is None else _bad(texts, known), code)
+
+
+def _all_exact(values: pa.Array) -> bool:
+    """Whether no number is too large for each whole number around it to be told apart."""
+    if values.null_count == len(values):
+        return True
+    numbers = (values.fill_null(0) if values.null_count else values).to_numpy()
+    return bool(numbers.max() <= EXACT and numbers.min() >= -EXACT)
 
 
 def _first_inexact(texts: pa.Array, values: pa.Array) -> int:
@@ -356,12 +439,12 @@ def text_cells(texts: pa.Array) -> pa.Array:
     return pc.or_(pc.match_substring_regex(texts, _OF_TEXT), pc.invert(digits))
 
 
-def number_cells(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array, pa.Array]:
+def number_cells(texts: pa.Array, rules: ParsingRules) -> tuple[pa.Array, pa.Array, pa.Array]:
     """Return texts to be cast, which of them are numbers beyond doubt, and which are whole.
 
     Whole numbers with many digits, codes, and numbers that may be too large are not.
     """
-    texts, _ = _with_point(texts, rules)
+    texts, _ = with_point(texts, rules)
     sound = pc.invert(pc.match_substring_regex(texts, CODE))
     if holds_byte(texts, b"+"):
         texts = pc.replace_substring_regex(texts, r"^\+", "")
@@ -372,7 +455,7 @@ def number_cells(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array, pa.
     return texts, numeric, pc.and_(whole, numeric)
 
 
-def moment_cells(texts: pa.Array, rules: Rules) -> tuple[pa.Array, pa.Array]:
+def moment_cells(texts: pa.Array, rules: ParsingRules) -> tuple[pa.Array, pa.Array]:
     """Return texts to be cast, and which of them look like moments in microseconds."""
     if rules.date_order != DateOrder.YEAR_FIRST:
         texts = _rearranged(texts, rules.date_order)

@@ -11,12 +11,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn, Mask
-from sfumato.formats.columns.gathering import GatheredColumn
+from sfumato.formats.columns.gathering import GatheredColumn, UnreadDates
+from sfumato.formats.columns.numerals import MixedNumerals
+from sfumato.formats.columns.parsing import NO_POSITIONS, Positions
 from sfumato.formats.errors import BadHeader, BadOptions, BadValue, Way, grouped
-from sfumato.formats.options import BadValues, ColumnType, ReadOptions
-from sfumato.formats.table_format import Note, ReadResult
+from sfumato.formats.notes import Note
+from sfumato.formats.options import BadValues, ColumnType, DateOrder, ReadOptions
+from sfumato.formats.table_format import ReadResult
 
 
 def check_fixed_types(names: Sequence[str], options: ReadOptions) -> None:
@@ -75,6 +77,10 @@ def number_in_file(position: int, left_out: Sequence[int]) -> int:
     return position + 1 + int(np.searchsorted(read_before, position, side="right"))
 
 
+BLANK_ROWS: Final = "{count} {count:row|rows} without any value {count:is|are} left out."
+NAMED_ROWS: Final = 10
+"""So many rows are named at most that a remark is about."""
+
 RowNumber = Callable[[int], int]
 """Gives the number of a gathered row in the file, counted from 1."""
 
@@ -87,7 +93,11 @@ _EXPECTED: Final = {
 
 
 def settle(
-    columns: Sequence[GatheredColumn], rows: int, options: ReadOptions, row_number: RowNumber
+    columns: Sequence[GatheredColumn],
+    rows: int,
+    options: ReadOptions,
+    row_number: RowNumber,
+    blank: Positions = NO_POSITIONS,
 ) -> tuple[Mask | None, list[Note]]:
     """Decide on the values that don't have their column's type.
 
@@ -103,6 +113,8 @@ def settle(
         The custodian's choices.
     row_number
         What a gathered row is called in messages.
+    blank
+        Which rows hold nothing and are left out.
 
     Returns
     -------
@@ -116,14 +128,50 @@ def settle(
     """
     notes: list[Note] = []
     dropped = np.zeros(rows, dtype=np.bool_)
+    if len(blank):
+        dropped[blank] = True
+        first = tuple(row_number(int(place)) for place in blank[:NAMED_ROWS])
+        notes.append(blank_note(len(blank), first, options))
     for column in columns:
-        if column.code_at >= 0:
-            notes.append(_code_note(column, row_number))
-        elif column.mixed:
-            notes.append(_mixed_note(column))
+        if column.merged is not None:
+            notes.append(_merged_note(column, column.merged, options))
+        if (note := _note_on_text(column, options, row_number)) is not None:
+            notes.append(note)
         elif len(column.bad):
             notes += _settle_bad(column, options, row_number, dropped)
+        if column.may_be_grouped and column.kind == ColumnType.NUMBER and not column.given_up:
+            notes.append(_grouped_note(column, options))
+        if column.zones and not column.given_up:
+            notes.append(_left_zones_note(column, options))
+        if len(column.shortened) and not column.given_up:
+            notes.append(_shortened_note(column, options, row_number))
     return (~dropped if dropped.any() else None), notes
+
+
+def _note_on_text(
+    column: GatheredColumn, options: ReadOptions, row_number: RowNumber
+) -> Note | None:
+    """Say why a column is text whose values seem to be something else; None where there is none."""
+    if column.code_at >= 0:
+        return altered_note(column.name, row_number(column.code_at), options)
+    if column.orders:
+        return _dates_note(column, options)
+    if column.unread is UnreadDates.ZONE:
+        return zone_note(column.name, options)
+    if column.unread is not None:
+        return _unread_note(column.name, column.unread)
+    return None if column.mixed is None else mixed_note(column.name, column.mixed, options)
+
+
+def blank_note(count: int, rows: tuple[int, ...], options: ReadOptions) -> Note:
+    """Say that rows without any value are left out, the first of them by their numbers."""
+    return Note(
+        BLANK_ROWS,
+        {"count": count},
+        count=count,
+        rows=rows,
+        ways=(Way("Keep rows without any value", replace(options, keep_blank_rows=True)),),
+    )
 
 
 def _settle_bad(
@@ -133,11 +181,11 @@ def _settle_bad(
     choice = options.choice_for(column.name)
     if column.given_up or not (column.fixed or column.bad_is_rare):
         column.give_up()
-        return [_text_note(column, row_number)]
+        return [_text_note(column, options, row_number)]
     if choice == BadValues.REFUSE:
         raise _bad_value(column, options, row_number)
     if choice == BadValues.MISSING:
-        return [_missing_note(column)]
+        return [_missing_note(column, options, row_number)]
     if choice == BadValues.TEXT:
         column.give_up()
     else:
@@ -169,24 +217,186 @@ def _bad_value(column: GatheredColumn, options: ReadOptions, row_number: RowNumb
     )
 
 
-def _code_note(column: GatheredColumn, row_number: RowNumber) -> Note:
+def _shortened_note(column: GatheredColumn, options: ReadOptions, row_number: RowNumber) -> Note:
+    count = len(column.shortened)
+    return Note(
+        "Column {column}: {count} {count:number is|numbers are} written with more digits than a"
+        " number holds, and {count:leaves|leave} with 17 at most.",
+        {"column": column.name, "count": count},
+        columns=(column.name,),
+        count=count,
+        rows=tuple(row_number(int(place)) for place in column.shortened[:NAMED_ROWS]),
+        ways=(Way("Read the column as text", options.with_type(column.name, ColumnType.TEXT)),),
+    )
+
+
+def altered_note(name: str, row: int, options: ReadOptions) -> Note:
+    """Say that a column is text since a number would alter a value, first that in a row."""
     return Note(
         "Column {column} is read as text: a number would alter the value in row {row}"
         " (a leading zero, or more digits than a number holds).",
-        {"column": column.name, "row": grouped(row_number(column.code_at))},
+        {"column": name, "row": grouped(row)},
+        columns=(name,),
+        rows=(row,),
+        ways=(Way("Read it as numbers", options.with_type(name, ColumnType.NUMBER)),),
     )
 
 
-def _mixed_note(column: GatheredColumn) -> Note:
+READ_AS_ONE: Final = (
+    "Column {column} is read as numbers, though {count} {count:number is|numbers are} written there"
+    " in several ways, as 1.5 and 1.50 are. If they are codes, read it as text."
+)
+_MANY_READ_AS_ONE: Final = (
+    "Column {column} is read as numbers, though some may be written there in several ways, as 1.5"
+    " and 1.50 are. If they are codes, read it as text."
+)
+
+
+def _merged_note(column: GatheredColumn, merged: MixedNumerals, options: ReadOptions) -> Note:
+    """Say that texts which differ mean one number, and what they were taken for."""
+    name, count = column.name, merged.count
+    if merged.are_codes:
+        return Note(
+            "Column {column} is read as text: {count} {count:number is|numbers are} written there"
+            " in several ways, as codes such as 1.1 and 1.10 are.",
+            {"column": name, "count": count},
+            caution=True,
+            columns=(name,),
+            count=count,
+            ways=(Way("Read it as numbers", options.with_type(name, ColumnType.NUMBER)),),
+        )
+    details = {"column": name} if count is None else {"column": name, "count": count}
     return Note(
-        "Column {column} holds numbers or dates, and texts; it is read as text. If a text means"
-        " that the value is missing, add it to the texts for missing values.",
-        {"column": column.name},
+        _MANY_READ_AS_ONE if count is None else READ_AS_ONE,
+        details,
+        caution=True,
+        columns=(name,),
+        count=count,
+        ways=(Way("Read it as text", options.with_type(name, ColumnType.TEXT)),),
     )
 
 
-def _text_note(column: GatheredColumn, row_number: RowNumber) -> Note:
+def columns_read_as_one(notes: Sequence[Note]) -> frozenset[str]:
+    """Return the columns of which remarks say that different texts became one number."""
+    templates = (READ_AS_ONE, _MANY_READ_AS_ONE)
+    return frozenset(name for note in notes if note.template in templates for name in note.columns)
+
+
+def _dates_note(column: GatheredColumn, options: ReadOptions) -> Note:
+    return Note(
+        "Column {column} is read as text, though it seems to hold dates: whether the day or the"
+        " month comes first in them is not told by the table, or differs between its columns.",
+        {"column": column.name},
+        caution=True,
+        columns=(column.name,),
+        ways=tuple(
+            Way(_DATES_AS[order], replace(options, date_order=order)) for order in column.orders
+        ),
+    )
+
+
+def zone_note(name: str, options: ReadOptions) -> Note:
+    """Say that moments with a time zone are texts."""
+    changed = options.with_type(name, ColumnType.DATE)
+    return Note(
+        "Column {column} holds moments with a time zone, and is read as text.",
+        {"column": name},
+        columns=(name,),
+        ways=(Way("Read dates and times of day as they are shown, without the zone", changed),),
+    )
+
+
+ZONES_LEFT_OUT: Final = (
+    "Column {column}: {count} {count:moment is|moments are} read without {count:its|their} time"
+    " zone."
+)
+
+
+def _left_zones_note(column: GatheredColumn, options: ReadOptions) -> Note:
+    return Note(
+        ZONES_LEFT_OUT,
+        {"column": column.name, "count": column.zones},
+        columns=(column.name,),
+        count=column.zones,
+        ways=(Way("Read the column as text", options.with_type(column.name, ColumnType.TEXT)),),
+    )
+
+
+def unordered_note(names: Sequence[str]) -> Note:
+    """Say that categories have no order, though the file states some."""
+    return Note(
+        "{count} {count:column has|columns have} categories in an order of which parts of the table"
+        " state different ones: {columns}. {count:It is|They are} read as text, without an order.",
+        {"count": len(names), "columns": ", ".join(names)},
+        columns=tuple(names),
+        count=len(names),
+    )
+
+
+def _unread_note(name: str, reason: UnreadDates) -> Note:
+    words = {
+        UnreadDates.CENTURY: (
+            "Column {column} is read as text, though it seems to hold dates: years of two digits"
+            " don't tell the century. Write them with four digits, if they are to be read as dates."
+        ),
+        UnreadDates.MONTH: (
+            "Column {column} is read as text, though it seems to hold dates: the months are written"
+            " as words. Write the dates as 2024-03-31, if they are to be read as dates."
+        ),
+    }
+    return Note(words[reason], {"column": name}, columns=(name,))
+
+
+_DATES_AS: Final = {
+    DateOrder.DAY_FIRST: "Read dates as day, month, year",
+    DateOrder.MONTH_FIRST: "Read dates as month, day, year",
+}
+
+
+def _grouped_note(column: GatheredColumn, options: ReadOptions) -> Note:
+    """Say that thousands may have been taken for ones."""
+    mark, other = options.decimal, "," if options.decimal == "." else "."
+    way = Way("The mark stands between thousands", replace(options, decimal=other, thousands=mark))
+    return Note(
+        "Column {column}: “{mark}” is read as a decimal mark, though three digits follow it in all"
+        " its first numbers, as they do between thousands.",
+        {"column": column.name, "mark": mark},
+        caution=True,
+        columns=(column.name,),
+        ways=(way,),
+    )
+
+
+def mixed_note(name: str, kind: ColumnType, options: ReadOptions, count: int | None = None) -> Note:
+    """Say that a column is text since not all of its values, but for so many, are of a type."""
+    typed = options.with_type(name, kind)
+    way = Way(_OTHERS_MISSING[kind], typed.with_bad_values(name, BadValues.MISSING))
+    words = (
+        "Column {column} holds numbers or dates, and texts; it is read as text. If a text means"
+        " that the value is missing, add it to the texts for missing values."
+    )
+    if count is not None:
+        words = (
+            "Column {column} holds numbers or dates, and {count} {count:text|texts} beside them; it"
+            " is read as text. If a text means that the value is missing, add it to the texts for"
+            " missing values."
+        )
+    details = {"column": name} if count is None else {"column": name, "count": count}
+    return Note(words, details, columns=(name,), count=count, ways=(way,))
+
+
+_OTHERS_MISSING: Final = {
+    ColumnType.INTEGER: "Read it as whole numbers, and texts as missing",
+    ColumnType.NUMBER: "Read it as numbers, and texts as missing",
+    ColumnType.BOOLEAN: "Read it as yes or no, and texts as missing",
+    ColumnType.DATE: "Read it as dates, and texts as missing",
+}
+
+
+def _text_note(column: GatheredColumn, options: ReadOptions, row_number: RowNumber) -> Note:
     assert column.kind is not None
+    typed = options.with_type(column.name, column.kind)
+    missing = typed.with_bad_values(column.name, BadValues.MISSING)
     return Note(
         "Column {column} is read as text: {count} or more of its values are not {expected}, first"
         " in row {row}.",
@@ -196,13 +406,44 @@ def _text_note(column: GatheredColumn, row_number: RowNumber) -> Note:
             "expected": _EXPECTED[column.kind],
             "row": grouped(row_number(int(column.bad[0]))),
         },
+        columns=(column.name,),
+        rows=tuple(row_number(int(place)) for place in column.bad[:NAMED_ROWS]),
+        ways=(Way("Treat as missing", missing),),
     )
 
 
-def _missing_note(column: GatheredColumn) -> Note:
+def _missing_note(column: GatheredColumn, options: ReadOptions, row_number: RowNumber) -> Note:
     return Note(
         "Column {column}: values of another type are read as missing ({count}).",
         {"column": column.name, "count": grouped(len(column.bad))},
+        columns=(column.name,),
+        count=len(column.bad),
+        rows=tuple(row_number(int(place)) for place in column.bad[:NAMED_ROWS]),
+        ways=(Way("Read the column as text", options.with_type(column.name, ColumnType.TEXT)),),
+    )
+
+
+def outside_note(column: str, count: int, rows: Sequence[int], ways: Sequence[Way]) -> Note:
+    """Return what is said of dates that are read as missing.
+
+    Parameters
+    ----------
+    column, count
+        The column, and how many of its dates they are.
+    rows
+        The first rows that have them, counted from 1.
+    ways
+        What else can be done.
+    """
+    return Note(
+        "Column {column} has {count} {count:date|dates} outside the years 1 to 9999:"
+        " {count:it is|they are} read as missing, first in row {row}.",
+        {"column": column, "count": count, "row": grouped(rows[0])},
+        caution=True,
+        columns=(column,),
+        count=count,
+        rows=tuple(rows),
+        ways=tuple(ways),
     )
 
 
@@ -244,10 +485,16 @@ def with_fixed_types(result: ReadResult, options: ReadOptions) -> ReadResult:
         skipped = int((~keep).sum())
         frame = frame[keep].reset_index(drop=True)
     labels = result.table.value_labels
-    table = Table(
-        frame,
-        {name: labels[name] for name in labels if name not in wanted},
-        result.table.column_labels,
+    reasons, periods = result.table.missing_reasons, result.table.periods
+    table = replace(
+        result.table,
+        frame=frame,
+        value_labels={name: labels[name] for name in labels if name not in wanted},
+        # Reasons were counted in all rows.
+        missing_reasons=reasons
+        if keep is None
+        else {name: replace(each, counts={}) for name, each in reasons.items()},
+        periods={name: each for name, each in periods.items() if name not in wanted},
     )
     return replace(
         result,

@@ -7,7 +7,7 @@ import os
 import unicodedata
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -18,12 +18,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import Value
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.periods import Period, begins_of
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import factorize, plain
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn
-from sfumato.formats.errors import BeyondFormat, grouped
-from sfumato.formats.statistical.reading import Package, StatisticalFormat
-from sfumato.formats.table_format import Note, Rows, WriteResult, in_order
+from sfumato.formats.errors import BeyondFormat, DamagedFile, grouped
+from sfumato.formats.notes import Note
+from sfumato.formats.statistical.dates import numbers_of
+from sfumato.formats.statistical.reading import LibraryProcess, Package, StatisticalFormat
+from sfumato.formats.statistical.reasons import rejoined
+from sfumato.formats.table_format import Rows, WriteResult, in_order
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,12 @@ class WriteRules:
         The largest number, up or down, that is stored as a whole number; 0 if none is.
     whole_format, decimal_format, date_format, moment_format
         The display formats of whole and decimal numbers, dates, and dates with a time.
+    missing_letters
+        Whether values that are missing with a reason are letters; else they are declared codes.
+    period_formats
+        Those of coarse dates, where the package has one.
+    time_formats
+        Those of times of day: to the minute, to the second, and with up to three digits more.
     """
 
     names: NameRules
@@ -112,6 +123,9 @@ class WriteRules:
     decimal_format: str
     date_format: str
     moment_format: str
+    missing_letters: bool
+    period_formats: Mapping[Period, str]
+    time_formats: Sequence[str]
 
 
 def _cut(text: str, longest: int) -> str:
@@ -201,6 +215,7 @@ class _Written:
     shown: str | None
     label: str | None
     value_labels: dict[Any, str]
+    missing: list[Any] = field(default_factory=list)
 
 
 def write_statistical(
@@ -215,6 +230,9 @@ def write_statistical(
 
     The library does not always notice when the disk takes no more, so each format then examines
     whether the file is whole.
+
+    Where another column says why values are missing, these have the codes of their reasons, as
+    the package declares them.
 
     Names that the package does not allow are changed as `NameRules.fit` says, and the old name
     becomes the column's label unless it has one. Yes/no values become 0 and 1 with the labels
@@ -240,13 +258,15 @@ def write_statistical(
     notes = [_renamed(name, new, package) for name, new in names.items() if name != new]
     columns = {}
     for name in table.columns:
-        maker = _Maker(ArrowColumn(name, table.frame[name]), package, rules)
+        source = ArrowColumn(name, table.frame[name])
+        maker = _Maker(source, package, rules, table.periods.get(name))
         column = maker.make(table.value_labels.get(name, {}))
+        _rejoin(column, table, name, maker)
         label = table.column_labels.get(name) or (name if names[name] != name else None)
         column.label = maker.cut(label, rules.longest_label) if label else None
         columns[names[name]] = column
         notes += maker.notes
-    _write(columns, path, write_data, package, context)
+    _write(columns, path, write_data, package, rules, context)
     context.report(1.0, "Finishing the file")
     return WriteResult(names, tuple(notes))
 
@@ -256,12 +276,14 @@ def _write(
     path: Path,
     write_data: WriteFunction,
     package: Package,
+    rules: WriteRules,
     context: Context,
 ) -> None:
     """Let the library write the columns."""
     from pyreadstat import PyreadstatError, ReadstatError  # noqa: PLC0415
 
     frame = pd.DataFrame({name: column.series for name, column in columns.items()}, copy=False)
+    missing = "missing_user_values" if rules.missing_letters else "missing_ranges"
     failure = ""
     try:
         write_data(
@@ -272,6 +294,7 @@ def _write(
                 name: column.value_labels for name, column in columns.items() if column.value_labels
             },
             variable_format={name: c.shown for name, c in columns.items() if c.shown},
+            **{missing: {name: c.missing for name, c in columns.items() if c.missing}},
         )
     except (ReadstatError, PyreadstatError) as error:
         failure = str(error)  # May quote values: it is looked at, and not passed on.
@@ -283,6 +306,17 @@ def _write(
             "Write it as CSV or Parquet.",
             title=package.title,
         )
+
+
+def _rejoin(column: _Written, table: Table, name: str, maker: _Maker) -> None:
+    """Give missing values the codes of their reasons again, where the table tells these."""
+    found = rejoined(table, name, column.series, maker.rules.missing_letters)
+    if found is None:
+        return
+    column.series, column.missing = found.series, found.declared
+    longest = maker.rules.longest_value_label
+    labels = {code: maker.cut(text, longest) for code, text in found.labels.items()}
+    column.value_labels = {**column.value_labels, **labels}
 
 
 def not_whole() -> OSError:
@@ -301,25 +335,64 @@ def _renamed(name: str, new: str, package: Package) -> Note:
 class _Maker:
     """Turns one column into what the library writes."""
 
-    def __init__(self, source: ArrowColumn, package: Package, rules: WriteRules) -> None:
+    def __init__(
+        self,
+        source: ArrowColumn,
+        package: Package,
+        rules: WriteRules,
+        period: Period | None = None,
+    ) -> None:
+        self._period = period
         self._source = source
         self._title = package.title
-        self._rules = rules
+        self.rules = rules
         self._moments = package.moments
+        self._package = package
         self.notes: list[Note] = []
 
     def make(self, labels: Mapping[Value, str]) -> _Written:
+        periods = self._periods()
+        if periods is not None:
+            return periods
         kind = self._source.type
         if kind == pa.string():
             return self._texts(labels)
         if pa.types.is_boolean(kind):
             numbers = self._plain().astype("Int8")
-            return _Written(numbers, self._rules.whole_format, None, dict(_TRUTH_LABELS))
+            return _Written(numbers, self.rules.whole_format, None, dict(_TRUTH_LABELS))
         if pa.types.is_timestamp(kind):
             return self._dates()
         if pa.types.is_floating(kind):
             return self._decimals(labels)
         return self._whole_numbers(labels)
+
+    def _periods(self) -> _Written | None:
+        """Return periods as the first moment of each, in the package's own format.
+
+        None where it has no format for them, or a value is something else, as a star is.
+        """
+        if self._period is None:
+            return None
+        positions, uniques = factorize(self._source.series)
+        values = [plain(value) for value in uniques]
+        if self._period is Period.TIME:
+            shown = self._time_format({len(str(value)) for value in values})
+        else:
+            shown = self.rules.period_formats.get(self._period)
+        display = None if shown is None else self._package.display(shown)
+        begins = None if display is None else begins_of(values, self._period)
+        if display is None or begins is None:
+            return None
+        numbers = numbers_of(begins, display, self._package.moments.origin)
+        if np.isnan(numbers).any():
+            return None
+        return _Written(pd.Series(np.append(numbers, np.nan)[positions]), shown, None, {})
+
+    def _time_format(self, lengths: set[int]) -> str | None:
+        """Return the format of times whose texts are of one length; None where there is none."""
+        places = {5: 0, 8: 1, 10: 2, 11: 3, 12: 4}
+        place = places.get(lengths.pop()) if len(lengths) == 1 else None
+        return None if place is None else self.rules.time_formats[place]
 
     def cut(self, text: str, longest: int) -> str:
         """Return a label no longer than the package allows, and note it where it is cut."""
@@ -347,13 +420,13 @@ class _Maker:
 
     def _texts(self, labels: Mapping[Value, str]) -> _Written:
         texts = pa.array(self._source.values.dropna().to_list(), type=pa.string())
-        longest = self._rules.longest_text
+        longest = self.rules.longest_text
         self._refuse(
             pc.greater(pc.binary_length(texts), longest),
             f"texts of more than {grouped(longest)} bytes",
         )
         self._refuse(pc.match_substring(texts, "\0"), "texts with a NUL character")
-        if not self._rules.keeps_trailing_blanks:
+        if not self.rules.keeps_trailing_blanks:
             self._refuse(pc.ends_with(texts, " "), "texts that end in blanks")
         if pc.any(pc.equal(texts, "")).as_py():
             self.notes.append(
@@ -362,8 +435,8 @@ class _Maker:
                     {"column": self._source.name, "title": self._title},
                 )
             )
-        if labels and not self._rules.labels_text:
-            self._dropped_labels()
+        if labels and not self.rules.labels_text:
+            self._dropped_labels(len(labels))
             labels = {}
         return _Written(self._source.series, None, None, self._cut_labels(labels, str))
 
@@ -373,17 +446,14 @@ class _Maker:
         self._refuse(finer & ~np.isnat(moments), "times finer than a millisecond")
         dates = bool((moments == moments.astype("datetime64[D]"))[~np.isnat(moments)].all())
         numbers = self._moments.encode(moments, dates=dates)
-        shown = self._rules.date_format if dates else self._rules.moment_format
+        shown = self.rules.date_format if dates else self.rules.moment_format
         return _Written(pd.Series(numbers), shown, None, {})
 
     def _decimals(self, labels: Mapping[Value, str]) -> _Written:
         numbers = self._plain().to_numpy(dtype=np.float64, na_value=np.nan)
         self._refuse(np.abs(numbers) > _LARGEST, "infinite or very large numbers")
-        if labels and not self._rules.labels_text:
-            self._dropped_labels()
-            labels = {}
         return _Written(
-            pd.Series(numbers), self._rules.decimal_format, None, self._cut_labels(labels, float)
+            pd.Series(numbers), self.rules.decimal_format, None, self._labels_of_numbers(labels)
         )
 
     def _whole_numbers(self, labels: Mapping[Value, str]) -> _Written:
@@ -392,31 +462,43 @@ class _Maker:
         largest = max(int(known.max()), -int(known.min())) if len(known) else 0
         if largest > _EXACT:
             raise self._beyond("whole numbers beyond 9 007 199 254 740 992")
-        if largest <= self._rules.largest_integer:
+        if largest <= self.rules.largest_integer:
             return _Written(series.astype("Int32"), None, None, self._cut_labels(labels, int))
-        if labels and not self._rules.labels_text:
-            self._dropped_labels()
-            labels = {}
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        shown = self._rules.whole_format
-        return _Written(pd.Series(numbers), shown, None, self._cut_labels(labels, float))
+        shown = self.rules.whole_format
+        return _Written(pd.Series(numbers), shown, None, self._labels_of_numbers(labels))
+
+    def _labels_of_numbers(self, labels: Mapping[Value, str]) -> dict[Any, str]:
+        """Return the labels of numbers that are stored as decimals."""
+        if self.rules.labels_text:
+            return self._cut_labels(labels, float)
+        largest = self.rules.largest_integer
+        fitting: dict[Value, str] = {
+            value: text
+            for value, text in labels.items()
+            if not isinstance(value, str | None) and value % 1 == 0 and abs(value) <= largest
+        }
+        if len(fitting) < len(labels):
+            self._dropped_labels(len(labels) - len(fitting))
+        return self._cut_labels(fitting, int)
 
     def _cut_labels(
         self, labels: Mapping[Value, str], kind: Callable[[Any], Any]
     ) -> dict[Any, str]:
         """Return the labels with their values as the file stores them."""
-        longest = self._rules.longest_value_label
+        longest = self.rules.longest_value_label
         return {
             kind(value): self.cut(text, longest)
             for value, text in labels.items()
             if value is not None and isinstance(value, str) == (kind is str)
         }
 
-    def _dropped_labels(self) -> None:
+    def _dropped_labels(self, count: int) -> None:
         self.notes.append(
             Note(
-                "The labels of column {column} are left out: {title} labels whole numbers only.",
-                {"column": self._source.name, "title": self._title},
+                "{count} {count:label|labels} of column {column} {count:is|are} left out: {title}"
+                " labels whole numbers only.",
+                {"count": count, "column": self._source.name, "title": self._title},
             )
         )
 
@@ -433,3 +515,15 @@ class _Maker:
             column=self._source.name,
             title=self._title,
         )
+
+
+def holds_rows(path: Path, package: Package, rows: int) -> bool:
+    """Whether a file that was just written holds so many rows, down to the last."""
+    try:
+        with LibraryProcess(path, package.reader, package.title) as library:
+            batch, _ = library.call(
+                Silent(), row_offset=rows - 1, row_limit=1, disable_datetime_conversion=True
+            )
+    except DamagedFile:
+        return False
+    return bool(batch.num_rows == 1)

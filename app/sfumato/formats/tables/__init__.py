@@ -6,18 +6,31 @@ that defines ``FORMATS`` several that are alike. Nothing else lists them.
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from sfumato.engine.core.discovery import found_in
-from sfumato.formats.errors import UnknownFormat
-from sfumato.formats.files import is_folder, opening
+from sfumato.formats.errors import DamagedFile, FileError, UnknownFormat
+from sfumato.formats.files import is_folder, opened_zip, opening
 from sfumato.formats.table_format import TableFormat
 
+_PACKED: Final = (
+    (re.compile(rb"\x1f\x8b\x08"), "gzip"),
+    (re.compile(rb"BZh[1-9]1AY&SY"), "bzip2"),
+    (re.compile(rb"\xfd7zXZ\x00"), "xz"),
+    (re.compile(rb"\x28\xb5\x2f\xfd"), "Zstandard"),
+    (re.compile(rb"7z\xbc\xaf\x27\x1c"), "7-Zip"),
+    (re.compile(rb"Rar!\x1a\x07"), "RAR"),
+)
+"""How files begin that hold others, and what packs them."""
+_ZIP: Final = b"PK\x03\x04"
+_WORKBOOKS: Final = frozenset({"[Content_Types].xml", "mimetype"})
+"""What a zip file holds one of that is a workbook."""
 _HEAD_BYTES: Final = 4096
-_OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 @cache
@@ -47,6 +60,23 @@ def format_called(name: str) -> TableFormat:
         ) from None
 
 
+def _told_by_bytes() -> list[TableFormat]:
+    return [each for each in all_formats().values() if not each.last_resort]
+
+
+def _packing_of(path: Path, head: bytes) -> str:
+    """Return what a file is packed with that is no table itself; empty where it is none."""
+    if head.startswith(_ZIP):
+        # What is called a workbook is refused as one.
+        if any(path.suffix.lower() in each.extensions for each in _told_by_bytes()):
+            return ""
+        with suppress(FileError), opened_zip(path, DamagedFile) as archive:
+            if _WORKBOOKS.isdisjoint(archive.namelist()):
+                return "zip"
+        return ""
+    return next((name for begin, name in _PACKED if begin.match(head)), "")
+
+
 def format_of(path: Path) -> TableFormat:
     """Return the format of a file, by its first bytes and then by its name.
 
@@ -65,18 +95,19 @@ def format_of(path: Path) -> TableFormat:
             return found
     with opening(path), path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
+    if name := _packing_of(path, head):
+        raise UnknownFormat(
+            "{file} is packed ({name}).",
+            "Unpack it, and open the table inside.",
+            file=path.name,
+            name=name,
+        )
     by_name = [item for item in readable if path.suffix.lower() in item.extensions]
     known_by_bytes = [item for item in (*by_name, *readable) if not item.last_resort]
     last_resorts = [item for item in (by_name or readable) if item.last_resort]
     for item in (*known_by_bytes, *last_resorts):
         if item.recognises(path, head):
             return item
-    if head.startswith(_OLD_WORKBOOK):
-        raise UnknownFormat(
-            "{file} is a workbook of an old version of Excel, or one with a password.",
-            "Save it in Excel as a workbook (.xlsx) without a password.",
-            file=path.name,
-        )
     if by_name:
         return by_name[0]
     raise UnknownFormat(

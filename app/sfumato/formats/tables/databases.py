@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
+from sfumato.formats.database_columns import DatabaseColumn
 from sfumato.formats.databases import (
     BATCH_ROWS,
     PASSWORDS,
     Address,
     Connection,
     DatabaseFormat,
-    Described,
     Place,
     Selected,
     quoted,
@@ -41,7 +42,7 @@ from sfumato.formats.options import ColumnType
 
 _BUSY_SECONDS: Final = 5.0
 _ASKED: Final = (
-    "max(typeof({name}) = 'integer'), max(typeof({name}) = 'real'), max(typeof({name}) = 'text'),"
+    "max(typeof({name}) = 'integer'), max(typeof({name}) = 'real'), sum(typeof({name}) = 'text'),"
     " max(typeof({name}) = 'blob'), max({name} NOT IN (0, 1)),"
     " max(typeof({name}) = 'integer' AND abs({name} / 2) >= 4503599627370496)"
 )
@@ -97,7 +98,7 @@ class _OpenSQLite(Connection):
         declared = {column: declared.upper() for column, declared, _ in columns}
         return Selected.table(schema, name, (column for _, column in key), declared)
 
-    def describe(self, selected: Selected) -> Sequence[Described]:
+    def describe(self, selected: Selected) -> Sequence[DatabaseColumn]:
         empty = self.driver.execute(f"SELECT * FROM {selected.source} AS q LIMIT 0")
         names = [name for name, *_ in empty.description]
         asked = [_ASKED.format(name=f"q.{quoted(name)}") for name in names]
@@ -109,12 +110,12 @@ class _OpenSQLite(Connection):
             _described_by_answers(
                 name,
                 selected.declared.get(name, ""),
-                [bool(each) for each in answers[place * _ANSWERS : (place + 1) * _ANSWERS]],
+                [each or 0 for each in answers[place * _ANSWERS : (place + 1) * _ANSWERS]],
             )
             for place, name in enumerate(names)
         ]
 
-    def batches(self, select: str, columns: Sequence[Described]) -> Iterator[pa.RecordBatch]:
+    def batches(self, select: str, columns: Sequence[DatabaseColumn]) -> Iterator[pa.RecordBatch]:
         cursor = self.driver.execute(select)
         schema = pa.schema([(each.name, each.type) for each in columns])
         while rows := cursor.fetchmany(BATCH_ROWS):
@@ -126,7 +127,7 @@ class _OpenSQLite(Connection):
         return _explained_sqlite(error, self.name) if isinstance(error, sqlite3.Error) else None
 
 
-def _described_by_answers(name: str, declared: str, answers: Sequence[bool]) -> Described:
+def _described_by_answers(name: str, declared: str, answers: Sequence[int]) -> DatabaseColumn:
     """Return how a column is read, by what its values are."""
     whole, decimal, text, blob, other_than_bits, large = answers
     shown = f"q.{quoted(name)}"
@@ -137,12 +138,16 @@ def _described_by_answers(name: str, declared: str, answers: Sequence[bool]) -> 
         kind = pa.string()
         expression = f"CAST({shown} AS TEXT)"
         later = ColumnType.DATE if declared.startswith(("DATE", "TIMESTAMP")) else None
+        if not text and decimal:  # and whole numbers with more digits than a decimal holds
+            later = ColumnType.NUMBER
     elif decimal:
         kind = pa.float64()
     else:
         bits = declared.startswith("BOOL") and not other_than_bits
         kind = pa.bool_() if bits else pa.int64()
-    return Described(name, kind, expression, f"{shown} COLLATE BINARY", later)
+    others = ColumnType.NUMBER if decimal else ColumnType.INTEGER
+    texts = text if whole or decimal else 0
+    return DatabaseColumn(name, kind, expression, f"{shown} COLLATE BINARY", later, texts, others)
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
@@ -238,11 +243,28 @@ class _OpenDuckDB(Connection):
         key = tuple(column for (columns,) in keys for column in columns)
         return Selected.table(schema, name, key)
 
-    def describe(self, selected: Selected) -> Sequence[Described]:
+    def describe(self, selected: Selected) -> Sequence[DatabaseColumn]:
         empty = self.driver.sql(f"SELECT * FROM {selected.source} AS q LIMIT 0")
-        return [_described_by_duckdb(field) for field in empty.to_arrow_reader(1).schema]
+        kinds = [str(kind).upper() for kind in empty.types]
+        schema = empty.to_arrow_reader(1).schema
+        return [
+            replace(
+                _described_by_duckdb(field),
+                zoned=kind == "TIME WITH TIME ZONE",
+                categories=self._categories(field, selected),
+            )
+            for field, kind in zip(schema, kinds, strict=True)
+        ]
 
-    def batches(self, select: str, columns: Sequence[Described]) -> Iterator[pa.RecordBatch]:
+    def _categories(self, field: pa.Field, selected: Selected) -> tuple[str, ...]:
+        """Return the values of an enumeration in their order."""
+        if not pa.types.is_dictionary(field.type):
+            return ()
+        column = f"q.{quoted(field.name)}"
+        found = self.rows(f"SELECT enum_range({column}) FROM {selected.source} AS q LIMIT 1")
+        return tuple(found[0][0]) if found else ()
+
+    def batches(self, select: str, columns: Sequence[DatabaseColumn]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([(each.name, each.type) for each in columns])
         for batch in self.driver.sql(select).to_arrow_reader(BATCH_ROWS):
             yield batch.cast(schema)
@@ -251,7 +273,7 @@ class _OpenDuckDB(Connection):
         return _explained_duckdb(error, self.name) if isinstance(error, self._errors) else None
 
 
-def _described_by_duckdb(field: pa.Field) -> Described:
+def _described_by_duckdb(field: pa.Field) -> DatabaseColumn:
     shown = f"q.{quoted(field.name)}"
     kind, expression, order, later = field.type, shown, shown, None
     if pa.types.is_decimal(kind):
@@ -259,7 +281,7 @@ def _described_by_duckdb(field: pa.Field) -> Described:
     elif pa.types.is_string(kind) or pa.types.is_dictionary(kind):
         kind = pa.string()
         expression, order = f"CAST({shown} AS VARCHAR)", f"CAST({shown} AS VARCHAR) COLLATE C"
-    return Described(field.name, kind, expression, order, later)
+    return DatabaseColumn(field.name, kind, expression, order, later)
 
 
 def _explained_duckdb(error: Exception, database: str) -> FileError:
@@ -371,11 +393,11 @@ class _OpenPostgreSQL(Connection):
         key = tuple(column for (column,) in self.rows(_KEY, schema, name))
         return Selected.table(schema, name, key)
 
-    def describe(self, selected: Selected) -> Sequence[Described]:
+    def describe(self, selected: Selected) -> Sequence[DatabaseColumn]:
         schema = self._cursor.adbc_execute_schema(f"SELECT * FROM {selected.source} AS q")
         return [_described_by_arrow(field) for field in schema]
 
-    def batches(self, select: str, columns: Sequence[Described]) -> Iterator[pa.RecordBatch]:
+    def batches(self, select: str, columns: Sequence[DatabaseColumn]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([(each.name, each.type) for each in columns])
         self._cursor.execute(select)
         for batch in self._cursor.fetch_record_batch():
@@ -405,17 +427,17 @@ class _OpenPostgreSQL(Connection):
         return refused_query(self.name, _WHY.get(state, ""))
 
 
-def _described_by_arrow(field: pa.Field) -> Described:
+def _described_by_arrow(field: pa.Field) -> DatabaseColumn:
     """Return how a column is read: as the text shown, where Arrow has no type for it."""
     shown = f"q.{quoted(field.name)}"
     own = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode().strip("'")
     text = f"CAST({shown} AS text)"
     if own in _NUMBERS:
         number = f"CAST(CAST({shown} AS numeric) AS text)"
-        return Described(field.name, pa.string(), number, shown, ColumnType.NUMBER)
+        return DatabaseColumn(field.name, pa.string(), number, shown, ColumnType.NUMBER)
     if pa.types.is_string(field.type) or isinstance(field.type, pa.BaseExtensionType):
-        return Described(field.name, pa.string(), text, f'{text} COLLATE "C"')
-    return Described(field.name, field.type, shown, shown)
+        return DatabaseColumn(field.name, pa.string(), text, f'{text} COLLATE "C"')
+    return DatabaseColumn(field.name, field.type, shown, shown)
 
 
 def _unreachable(said: str, address: Address) -> FileError:
@@ -425,7 +447,7 @@ def _unreachable(said: str, address: Address) -> FileError:
         return WrongPassword(
             "The server {server} wants a password for {database}.",
             "The window asks for it; a command takes it from the variable PGPASSWORD or from the"
-            " file that PGPASSFILE names (usual: ~/.pgpass).",
+            " file that PGPASSFILE names (default: ~/.pgpass).",
             **details,
         )
     if "authentication failed" in said:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
@@ -17,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Silent, one_by_one
@@ -32,12 +30,32 @@ from sfumato.formats.columns.arrays import (
     is_ordered,
     order_of,
     precision,
+    read_as,
     target_of,
 )
-from sfumato.formats.columns.settling import usable_names, with_fixed_types
-from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile, refused_at
+from sfumato.formats.columns.exact import first_altered
+from sfumato.formats.columns.settling import (
+    NAMED_ROWS,
+    altered_note,
+    outside_note,
+    unordered_note,
+    usable_names,
+)
+from sfumato.formats.columns.typed import blank_places, blank_rows_note, finished
+from sfumato.formats.columns.years import may_be_outside
+from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile, Way, refused_at
 from sfumato.formats.files import digest_of, is_folder, opening
-from sfumato.formats.options import ReadOptions
+from sfumato.formats.long_texts import LongTexts
+from sfumato.formats.notes import Note
+from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.parquet_dates import (
+    Outside,
+    add_outside,
+    duration_notes,
+    periods_in,
+    zone_notes,
+)
+from sfumato.formats.parquet_labels import labels_in, metadata_of
 from sfumato.formats.table_format import (
     BATCH_ROWS,
     SHOWN_ROWS,
@@ -63,9 +81,11 @@ _LONG: Final = 1 << 16
 """The rows of row groups that are long."""
 _TAIL: Final = 8
 """A file ends with its footer's length in 4 bytes, and 4 more."""
+_SUSPICIOUS: Final = 16 << 30
+_AT_ONCE: Final = 256 << 20
+"""Bytes of a column's texts that are read at once, at most; where all rows of a row group could
+share so few that they become `_SUSPICIOUS`, their length is looked up."""
 _LARGEST: Final = (1 << 63) - 1
-_LABELS: Final = b"sfumato"
-"""Where labels stand in the file's own metadata, which other tools pass over."""
 
 _Mark = tuple[int, int, int, str]
 
@@ -75,7 +95,9 @@ class _Parquet(TableFormat):
     title = "Parquet"
     extensions = (".parquet", ".pq")
     order = 20
-    reading_options = frozenset({"column_types", "bad_values", "any_size"})
+    reading_options = frozenset(
+        {"missing", "keep_blank_rows", "column_types", "bad_values", "any_size"}
+    )
     can_write = True
     reads_folders = True
 
@@ -92,7 +114,7 @@ class _Parquet(TableFormat):
         self, path: Path, options: ReadOptions, context: Context, rows: int | None = None
     ) -> ReadResult:
         found = _read(path, parts_of(path), options, context, rows)
-        return with_fixed_types(found, options if rows is None else options.tolerant())
+        return finished(found, options, rows)
 
     def batches(
         self,
@@ -101,9 +123,9 @@ class _Parquet(TableFormat):
         context: Context,  # noqa: ARG002
         plain: bool = False,
         least: float = 0,
-        known: KnownFile | None = None,  # noqa: ARG002
+        known: KnownFile | None = None,
     ) -> Batches | None:
-        """Return the rows by row groups, where no column is read otherwise than as it is stored.
+        """Return the rows by row groups, where each and all columns are read as they are stored.
 
         What is known from all rows only, the order of categories and whether whole numbers without
         a sign are large, is looked for first, unless values may be `plain`.
@@ -113,29 +135,42 @@ class _Parquet(TableFormat):
         if options.column_types or not rows or rows * len(schema) < least:
             return None
         names = usable_names(schema.names)
-        types = {name: target_of(name, t) for name, t in zip(names, schema.types, strict=True)}
+        types, notes = _types(parts, schema, names, options)
+        if options.version > 1 and not (known and options.keep_blank_rows):
+            blank = _blank_rows(parts)
+            if blank and not options.keep_blank_rows:
+                return None
+            if blank:
+                first = tuple(place + 1 for place in blank[:NAMED_ROWS])
+                notes = (*notes, blank_rows_note(len(blank), first, options))
         marks, stored = _marks_of(path), dict(zip(names, schema.names, strict=True))
         orders: Mapping[str, tuple[str, ...]] = {}
+        version = options.version
         if not plain:
             orders, large = _known_from_all(parts, schema, stored)
             types |= {name: pa.uint64() if large[name] else pa.int64() for name in large}
+            lost = [name for name, t in zip(names, schema.types, strict=True) if _orders(name, t)]
+            lost = [name for name in lost if name not in orders]
+            notes = (*notes, unordered_note(lost)) if lost and version > 1 else notes
 
         def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
             _refuse_changed(path, marks)
             in_file = [stored[name] for name in wanted]
             for part in parts:
-                yield from _batches_of(part, in_file, wanted, types, coded=True)
+                yield from _batches_of(part, in_file, wanted, types, version, coded=True)
             _refuse_changed(path, marks)
 
         return Batches(
             types,
             rows,
-            *_labels(schema.metadata or {}),
+            *labels_in(schema.metadata or {}),
             read,
-            near=partial(_near, parts, schema.names, types),
+            notes,
+            near=partial(_near, parts, schema.names, types, version),
             orders=orders,
-            parts=partial(_cut, parts, marks, stored, types),
+            parts=partial(_cut, parts, marks, stored, types, version),
             check=lambda: _refuse_changed(path, marks),
+            periods=periods_in(schema, names, version),
         )
 
     def digest(self, path: Path, context: Context) -> str:
@@ -154,13 +189,14 @@ class _Parquet(TableFormat):
 
         Days without a time of day are written as dates.
 
-        Categories that are ordered keep their order and those that no row has. Others are
-        written as the values that they are: whether a reader holds texts as categories depends
-        on the order of its file. Parquet stores repeated ones once all the same.
+        Categories that are ordered keep their order, and those that no row has: whoever releases
+        rows leaves out what rows that stay behind had. Others are written as the values that they
+        are: whether a reader holds texts as categories depends on the order of its file. Parquet
+        stores repeated ones once all the same.
         """
         columns = {str(name): _ParquetColumn(str(name), s) for name, s in table.frame.items()}
         schema = pa.schema([(name, column.type) for name, column in columns.items()])
-        schema = schema.with_metadata(_metadata(table))
+        schema = schema.with_metadata(metadata_of(table, schema))
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             groups = arrays_of(table, columns, order, _GROUP, context, path.parent)
             for arrays in made_ahead(groups):
@@ -184,7 +220,13 @@ class _ParquetColumn:
             self.type = pa.dictionary(pa.int32(), pa.string(), ordered=series.cat.ordered)
 
     def fitted(self, values: pa.Array) -> pa.Array:
-        return values.cast(self.type)
+        if not self._codes:
+            return values.cast(self.type)
+        places = pc.index_in(values.dictionary, value_set=self._distinct)
+        codes = places.take(values.indices)
+        if codes.null_count > values.null_count:
+            raise ValueError(f"a category of {self.name} is none of the table's")
+        return pa.DictionaryArray.from_arrays(codes, self._distinct, ordered=self.type.ordered)
 
     def block(self, rows: Chosen) -> pa.Array:
         if not self._codes:
@@ -227,11 +269,7 @@ def _known_from_all(
     These are too large for plain whole numbers.
     """
     kinds = {name: schema.field(in_file).type for name, in_file in stored.items()}
-    ordered = {
-        name: dict[tuple[str, ...], None]()
-        for name, kind in kinds.items()
-        if pa.types.is_dictionary(kind) and kind.ordered and target_of(name, kind) == pa.string()
-    }
+    ordered = {n: dict[tuple[str, ...], None]() for n, kind in kinds.items() if _orders(n, kind)}
     unsigned = dict.fromkeys((name for name, kind in kinds.items() if kind == pa.uint64()), 0)
     names = [*ordered, *unsigned]
     for part in parts if names else ():
@@ -247,11 +285,53 @@ def _known_from_all(
     return told, {name: most > _LARGEST for name, most in unsigned.items()}
 
 
+def _orders(name: str, kind: pa.DataType) -> bool:
+    """Whether a column holds texts in an order."""
+    ordered = pa.types.is_dictionary(kind) and kind.ordered
+    return bool(ordered and target_of(name, kind) == pa.string())
+
+
+def _blank_rows(parts: Sequence[Path]) -> list[int]:
+    """Return the places of rows without any value; few columns are read if one has all values."""
+    found: list[int] = []
+    first = 0
+    for part in parts:
+        with _understood(part), pa.parquet.ParquetFile(part, pre_buffer=False) as file:
+            metadata = file.metadata
+            for group in range(metadata.num_row_groups):
+                stated = metadata.row_group(group)
+                names = _by_missing(stated, file.schema_arrow.names)
+                columns = (file.read_row_group(group, columns=[each])[each] for each in names)
+                found += [first + place for place in blank_places(columns)]
+                first += stated.num_rows
+    return found
+
+
+def _by_missing(group: Any, names: Sequence[str]) -> Sequence[str]:
+    """Return the columns of a row group, those with few missing values first.
+
+    None where there is one alone, or one has no missing value by the file's own account.
+    """
+    chunks = [group.column(place) for place in range(group.num_columns)]
+    if len(chunks) < 2 or len(chunks) != len(names):  # nested ones have several
+        return ()
+    missing: dict[str, int] = {}
+    for chunk in chunks:
+        stated = chunk.statistics
+        known = stated is not None and stated.has_null_count
+        missing[chunk.path_in_schema] = stated.null_count if known else group.num_rows
+        # Numbers that are none are not counted.
+        if known and not stated.null_count and chunk.physical_type not in ("FLOAT", "DOUBLE"):
+            return ()
+    return sorted(missing, key=lambda name: missing[name])
+
+
 def _cut(
     parts: Sequence[Path],
     marks: Mapping[Path, _Mark],
     stored: Mapping[str, str],
     types: Mapping[str, pa.DataType],
+    version: int,
     rows: int,
 ) -> list[TablePart]:
     """Return row groups that stand together, of about so many rows or more; see `Batches.parts`."""
@@ -264,7 +344,8 @@ def _cut(
             held.append(group)
             count += metadata.row_group(group).num_rows
             if count >= rows or group == metadata.num_row_groups - 1:
-                found.append(_RowGroups(part, marks[part], tuple(held), dict(stored), dict(types)))
+                read = tuple(held), dict(stored), dict(types), version
+                found.append(_RowGroups(part, marks[part], *read))
                 held, count = [], 0
     return found
 
@@ -278,15 +359,21 @@ class _RowGroups:
     groups: tuple[int, ...]
     stored: Mapping[str, str]
     types: Mapping[str, pa.DataType]
+    version: int
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         _refuse_changed(self.path, {self.path: self.mark})
         in_file = [self.stored[name] for name in names]
-        yield from _batches_of(self.path, in_file, names, self.types, self.groups, BATCH_ROWS)
+        read = names, self.types, self.version, self.groups, BATCH_ROWS
+        yield from _batches_of(self.path, in_file, *read)
 
 
 def _near(
-    parts: Sequence[Path], stored: Sequence[str], types: Mapping[str, pa.DataType], place: int
+    parts: Sequence[Path],
+    stored: Sequence[str],
+    types: Mapping[str, pa.DataType],
+    version: int,
+    place: int,
 ) -> tuple[int, pa.RecordBatch]:
     """Return some rows around one, of the row group that it is in; see `Batches.near`."""
     first = 0
@@ -296,7 +383,8 @@ def _near(
         for group in range(metadata.num_row_groups):
             rows = metadata.row_group(group).num_rows
             if place < first + rows:
-                found = _batches_of(part, stored, tuple(types), types, [group], SHOWN_ROWS)
+                read = tuple(types), types, version, [group], SHOWN_ROWS
+                found = _batches_of(part, stored, *read)
                 with closing(found) as batches:
                     return batch_at(batches, first, place, Silent())
             first += rows
@@ -308,6 +396,7 @@ def _batches_of(
     stored: Sequence[str],
     names: Sequence[str],
     types: Mapping[str, pa.DataType],
+    version: int,
     groups: Sequence[int] | None = None,
     size: int | None = None,
     *,
@@ -328,7 +417,8 @@ def _batches_of(
             read_dictionary=_repeating(part) if coded else None,
         ) as file,
     ):
-        for batch in file.iter_batches(size or BATCH_ROWS, row_groups=groups, columns=list(stored)):
+        most = min(size or BATCH_ROWS, _rows_that_fit(part))
+        for batch in file.iter_batches(most, row_groups=groups, columns=list(stored)):
             arrays = []
             for name, in_file in zip(names, stored, strict=True):
                 values, kind = batch.column(in_file), types[name]
@@ -336,10 +426,11 @@ def _batches_of(
                     plain = kind == values.type.value_type == pa.string()
                     if coded and plain and not values.type.ordered:
                         check_texts(name, values.dictionary)
+                        values.validate(full=True)
                         arrays.append(values)
                         continue
                     values = values.dictionary_decode()
-                values = values.cast(kind)
+                values = read_as(values, kind, version)
                 if pa.types.is_string(kind):
                     check_texts(name, values)
                 arrays.append(values)
@@ -363,6 +454,35 @@ def _repeating(part: Path) -> list[str]:
         if are_texts and begins is not None and column.data_page_offset - begins <= _SMALL:
             found.append(column.path_in_schema)
     return found
+
+
+def _rows_that_fit(part: Path) -> int:
+    """Return how many rows of a file can be read at once, however long its repeated texts are.
+
+    A row group holds repeated texts once, so that a small one can become any size: where its bytes
+    leave room for that, the longest of these texts is looked up.
+    """
+    metadata = pa.parquet.read_metadata(part)
+    longest = 1
+    for group in range(metadata.num_row_groups):
+        stated = metadata.row_group(group)
+        rows = min(stated.num_rows, BATCH_ROWS)
+        chunks = (stated.column(place) for place in range(stated.num_columns))
+        suspects = [
+            chunk.path_in_schema
+            for chunk in chunks
+            if chunk.physical_type == "BYTE_ARRAY"
+            and chunk.dictionary_page_offset is not None
+            and chunk.total_uncompressed_size * rows > _SUSPICIOUS
+        ]
+        if suspects:
+            with pa.parquet.ParquetFile(part, pre_buffer=False, read_dictionary=suspects) as file:
+                first = next(file.iter_batches(1, row_groups=[group], columns=suspects), None)
+            for values in () if first is None else first.columns:
+                texts = values.dictionary if pa.types.is_dictionary(values.type) else values
+                if pa.types.is_binary(texts.type) or pa.types.is_string(texts.type):
+                    longest = max(longest, pc.max(pc.binary_length(texts)).as_py() or 0)
+    return max(1, _AT_ONCE // longest)
 
 
 def rows_in(folder: Path) -> Iterator[pa.RecordBatch]:
@@ -392,6 +512,9 @@ def parts_of(path: Path) -> list[Path]:
             folder=path.name,
         )
     found = [each for each in shown if each.suffix.lower() in _Parquet.extensions]
+    for each in found:
+        with opening(each):  # which refuses what is no file
+            pass
     if not found:
         raise EmptyFile(
             "The folder {folder} has no Parquet files.",
@@ -412,17 +535,25 @@ def _read(
             "{file} has no records.", "Choose a file with at least one.", file=path.name
         )
     names = usable_names(schema.names)
-    types = zip(names, schema.types, strict=True)
-    columns = [NativeColumn(name, kind, total) for name, kind in types]
+    targets, notes = _types(parts, schema, names, options, rows)
+    columns = [
+        NativeColumn(name, kind, total, options.version, targets[name])
+        for name, kind in zip(names, schema.types, strict=True)
+    ]
+    long_texts = LongTexts(path.name, options)
     done = 0
     context.report(0.0, Sentence("Reading {path}", path=path.name))
     for part in parts:
         if done >= total:
             break
-        with _understood(part), pa.parquet.ParquetFile(part, memory_map=False) as file:
+        with (
+            _understood(part),
+            pa.parquet.ParquetFile(part, read_dictionary=_repeating(part)) as file,
+        ):
             wanted = min(total - done, file.metadata.num_rows)
-            for batch in file.iter_batches(batch_size=min(_ROWS, total)):
+            for batch in file.iter_batches(batch_size=min(_ROWS, total, _rows_that_fit(part))):
                 piece = batch.slice(0, wanted)
+                long_texts.see(piece.columns)
                 for column, values in zip(columns, piece.columns, strict=True):
                     column.add(values)
                 done += len(piece)
@@ -432,8 +563,69 @@ def _read(
                     break
             if wanted:
                 raise pa.ArrowInvalid
+    if options.version > 1 and (lost := [each.name for each in columns if each.loses_order]):
+        notes = (*notes, unordered_note(lost))
     frame = pd.DataFrame({column.name: column.finish() for column in columns}, copy=False)
-    return ReadResult(Table(frame, *_labels(schema.metadata or {})))
+    labels, periods = labels_in(schema.metadata or {}), periods_in(schema, names, options.version)
+    return ReadResult(Table(frame, *labels, periods=periods), notes=notes)
+
+
+def _types(
+    parts: Sequence[Path],
+    schema: pa.Schema,
+    names: Sequence[str],
+    options: ReadOptions,
+    rows: int | None = None,
+) -> tuple[dict[str, pa.DataType], tuple[Note, ...]]:
+    """Return what each column is read as, by all rows or the first ones, and what is to be said.
+
+    Decimal numbers that may have many digits are numbers where none of them has.
+    """
+    stored = dict(zip(names, schema.names, strict=True))
+    types = {name: target_of(name, schema.field(at).type) for at, name in enumerate(names)}
+    notes = [*duration_notes(schema, names), *zone_notes(schema, names, options)]
+    for name, (count, first) in _outside(parts, stored, schema, rows).items():
+        if options.column_types.get(name) == ColumnType.TEXT:
+            types[name] = pa.string()
+        else:
+            ways = (Way("Read the column as text", options.with_type(name, ColumnType.TEXT)),)
+            notes.append(outside_note(name, count, first, ways))
+    if options.version == 1:
+        return types, tuple(notes)
+    wide = [n for at, n in enumerate(names) if _is_wide(schema.field(at).type, types[n])]
+    altered = dict[str, int]()
+    done = 0
+    for part in parts if wide else ():
+        with _understood(part), pa.parquet.ParquetFile(part, pre_buffer=False) as file:
+            for batch in file.iter_batches(BATCH_ROWS, columns=[stored[name] for name in wide]):
+                for name in wide:
+                    if name in altered:
+                        continue
+                    place = first_altered(batch.column(stored[name]).cast(pa.string()))
+                    if place >= 0:
+                        altered[name] = done + place + 1
+                done += len(batch)
+                if rows is not None and done >= rows:
+                    break
+    types |= {name: pa.float64() for name in wide if name not in altered}
+    return types, (*notes, *(altered_note(name, row, options) for name, row in altered.items()))
+
+
+def _outside(
+    parts: Sequence[Path], stored: Mapping[str, str], schema: pa.Schema, rows: int | None
+) -> Outside:
+    """Return how many dates of each column no calendar has, and the first rows with them."""
+    names = {n: f for n, f in stored.items() if may_be_outside(schema.field(f).type)}
+    found: Outside = {}
+    done = 0
+    for part in parts if names else ():
+        with _understood(part), pa.parquet.ParquetFile(part, pre_buffer=False) as file:
+            done = add_outside(found, file, names, done, rows)
+    return found
+
+
+def _is_wide(source: pa.DataType, target: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(source)) and target == pa.string()
 
 
 def _measured(parts: Sequence[Path]) -> tuple[pa.Schema, int]:
@@ -468,44 +660,6 @@ def _understood(path: Path) -> AbstractContextManager[None]:
         file=path.name,
     )
     return refused_at((pa.ArrowException, UnicodeError), damaged, {None})
-
-
-def _metadata(table: Table) -> dict[bytes, bytes]:
-    """Return the file's metadata: what pandas needs to give back the types, and the labels."""
-    plain = {
-        name: series.dtype.categories.dtype
-        for name, series in table.frame.items()
-        if isinstance(series.dtype, pd.CategoricalDtype) and not series.dtype.ordered
-    }
-    frame = table.frame.iloc[:0].astype(plain)
-    known = pa.Schema.from_pandas(frame, preserve_index=False).metadata or {}
-    metadata = {key: value for key, value in known.items() if key == b"pandas"}
-    labels = {
-        "column_labels": dict(table.column_labels),
-        "value_labels": {
-            name: [[value, text] for value, text in texts.items()]
-            for name, texts in table.value_labels.items()
-        },
-    }
-    if any(labels.values()):
-        metadata[_LABELS] = json.dumps(labels, ensure_ascii=False).encode()
-    return metadata
-
-
-def _labels(
-    metadata: Mapping[bytes, bytes],
-) -> tuple[dict[str, dict[Value, str]], dict[str, str]]:
-    """Return the labels of values and of columns that the file's metadata hold."""
-    try:
-        labels: dict[str, Any] = json.loads(metadata.get(_LABELS, b"{}"))
-        values = {
-            str(name): {value: str(text) for value, text in texts}
-            for name, texts in labels.get("value_labels", {}).items()
-        }
-        columns = {str(n): str(text) for n, text in labels.get("column_labels", {}).items()}
-    except (ValueError, TypeError, AttributeError):
-        return {}, {}
-    return values, columns
 
 
 FORMAT: Final = _Parquet()

@@ -22,7 +22,7 @@ from sfumato.formats.bundles.contents import KEYED_ORDER
 from sfumato.formats.bundles.packages import row_order_beside
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.reading import detect_options, preview, sheets_of
+from sfumato.formats.reading import Note, detect_options, preview, sheets_of
 from sfumato.project.adoption.adopt import adopting, entry_called, with_files, with_rungs
 from sfumato.project.adoption.rows import (
     FileRows,
@@ -33,7 +33,7 @@ from sfumato.project.adoption.rows import (
     read_rows,
     unknown_values,
 )
-from sfumato.project.document.adopted_files import BY_ROWS, AdoptedFile, Match, adopted_files
+from sfumato.project.document.adopted_files import BY_ROWS, AdoptedFile, RowMatching, adopted_files
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import AdoptionError
 
@@ -64,7 +64,7 @@ class Claim:
     options: ReadOptions
     columns: Mapping[str, str]
     level: float | None = None
-    match: Match = field(default_factory=Match)
+    match: RowMatching = field(default_factory=RowMatching)
     values: Mapping[str, tuple[tuple[str, Value], ...]] = field(default_factory=dict)
     holder: str = ""
 
@@ -102,6 +102,8 @@ class Examination:
         What the holders know together, where the releases form no ladder.
     spare
         How many rows of the file belong to no record.
+    notes
+        What the reader remarked on the file.
 
     How many records the file has is told by the `part` of `file`.
     """
@@ -113,6 +115,7 @@ class Examination:
     pairs: tuple[PairFound, ...] = ()
     damage: tuple[str, ...] = ()
     spare: int = 0
+    notes: tuple[Note, ...] = ()
 
     def with_file(self, file: AdoptedFile) -> Examination:
         """Return it about the same release, told of otherwise."""
@@ -180,7 +183,8 @@ def examine(
             raise _no_release(file, found)
         file = replace(file, level=found.proposal, estimated=True)
     known = _others(earlier, columns, table, Part(context, 0.4, 0.7), folders, document)
-    return _judged(entry, file, rows, known, found, columns, Part(context, 0.7, 1.0))
+    judged = _judged(entry, file, rows, known, found, columns, Part(context, 0.7, 1.0))
+    return replace(judged, notes=read.notes)
 
 
 def adopt(document: Document, key: str, examination: Examination) -> Document:
@@ -372,7 +376,7 @@ MOST_UNKNOWN = 40
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFile:
     """A file that was looked into.
 
     Parameters
@@ -397,7 +401,7 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class Look:
+class ExaminationResult:
     """What came of examining a claim: findings, or why there are none.
 
     Parameters
@@ -416,16 +420,17 @@ class Look:
     unknown: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
 
-def open_file(path: Path, chosen: ReadOptions | None, context: Context) -> Opened:
+def open_file(path: Path, chosen: ReadOptions | None, context: Context) -> OpenedFile:
     """Look into a file, as it is most likely meant or as somebody has chosen."""
     context.report(0.0, "Looking into the file")
-    options = detect_options(path) if chosen is None else chosen
+    # A release has as many rows as its table, whatever they still hold.
+    options = detect_options(path, {"keep_blank_rows": True}) if chosen is None else chosen
     sheets = sheets_of(path)
     try:
         columns = preview(path, options).columns
     except SfumatoError as problem:  # other options may help
-        return Opened(path, options, sheets, problem=problem)
-    return Opened(path, options, sheets, columns)
+        return OpenedFile(path, options, sheets, problem=problem)
+    return OpenedFile(path, options, sheets, columns)
 
 
 def look(
@@ -436,15 +441,15 @@ def look(
     table: RowsToMatch,
     folders: Sequence[Path],
     context: Context,
-) -> Look:
+) -> ExaminationResult:
     """Examine a claim; where values don't fit the domain, find out which."""
     try:
         found = examine(document, key, claim, columns, table, Part(context, 0.0, 0.9), folders)
     except AdoptionError as problem:
-        return Look(None, problem, _unknown(claim, columns, Part(context, 0.9, 1.0)))
+        return ExaminationResult(None, problem, _unknown(claim, columns, Part(context, 0.9, 1.0)))
     except SfumatoError as problem:
-        return Look(None, problem)
-    return Look(found)
+        return ExaminationResult(None, problem)
+    return ExaminationResult(found)
 
 
 def _unknown(

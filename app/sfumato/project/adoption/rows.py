@@ -48,6 +48,7 @@ from sfumato.formats.formulas import (
     unescaped_names,
     without_escapes,
 )
+from sfumato.formats.notes import Note
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import open_batches, read_file
 from sfumato.formats.table_format import Batches
@@ -70,7 +71,7 @@ Numbers = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
 
-class Aside(AbstractContextManager["Aside"], Protocol):
+class ScratchStore(AbstractContextManager["ScratchStore"], Protocol):
     """Takes rows, and gives those together again whose numbers begin with the same bits."""
 
     def add(self, batch: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> None:
@@ -80,7 +81,7 @@ class Aside(AbstractContextManager["Aside"], Protocol):
         """Yield them, in the order of the first bits of their numbers."""
 
 
-class _InMemory:
+class _HeldRows:
     """Rows that are put aside in memory, and come back all together."""
 
     def __init__(self, _: int) -> None:
@@ -117,7 +118,7 @@ class RowsToMatch:
 
     rows: int
     column: Callable[[str], Iterable[pd.Series]]
-    aside: Callable[[int], Aside] = _InMemory
+    aside: Callable[[int], ScratchStore] = _HeldRows
     folder: Path | None = None
 
     @classmethod
@@ -138,12 +139,15 @@ class ReadRelease:
         How many rows there are, and how many the options left out.
     parts
         Yields some columns, some rows at a time, in the file's order.
+    notes
+        What the reader remarked.
     """
 
     columns: tuple[str, ...]
     rows: int
     skipped: int
     parts: Callable[[Sequence[str], Context], Iterator[Table]] = field(repr=False)
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ class FileRows:
         return Adopted(file.level, self.values, self.covered, file.digest)
 
 
-class Rungs:
+class AdoptedReleaseReader:
     """The adopted releases that further levels are fitted to, each read once.
 
     Parameters
@@ -237,7 +241,7 @@ def read_rows(
     folders: Sequence[Path] = (),
     source: str = "",
 ) -> FileRows:
-    """Read one adopted release again; parameters and errors are those of `Rungs`."""
+    """Read one adopted release again; parameters and errors are those of `AdoptedReleaseReader`."""
     path = find_file(file, folders)
     check_digest(file, path, Part(context, 0.0, 0.2))
     read = read_release(path, ReadOptions.from_dict(dict(file.options)), Part(context, 0.2, 0.7))
@@ -261,7 +265,7 @@ def read_release(path: Path, options: ReadOptions, context: Context) -> ReadRele
     def parts(names: Sequence[str], _: Context) -> Iterator[Table]:
         yield Table(table.frame[list(names)], is_part=True)
 
-    return ReadRelease(table.columns, table.rows, result.skipped_rows, parts)
+    return ReadRelease(table.columns, table.rows, result.skipped_rows, parts, result.notes)
 
 
 def _in_parts(batches: Batches, options: ReadOptions, context: Context) -> ReadRelease:
@@ -275,7 +279,7 @@ def _in_parts(batches: Batches, options: ReadOptions, context: Context) -> ReadR
             yield _table_of(batch, batches)
 
     if options.escaped_formulas or not look_escaped(read(tuple(batches.types), context)):
-        return ReadRelease(tuple(batches.types), batches.rows, batches.skipped, read)
+        return ReadRelease(tuple(batches.types), batches.rows, batches.skipped, read, batches.notes)
     names = unescaped_names(tuple(batches.types))
 
     def undone(wanted: Sequence[str], context: Context) -> Iterator[Table]:
@@ -283,7 +287,7 @@ def _in_parts(batches: Batches, options: ReadOptions, context: Context) -> ReadR
         for part in read(stored, context):
             yield Table(without_escapes(part).frame.set_axis(list(wanted), axis=1), is_part=True)
 
-    return ReadRelease(tuple(names.values()), batches.rows, batches.skipped, undone)
+    return ReadRelease(tuple(names.values()), batches.rows, batches.skipped, undone, batches.notes)
 
 
 def _table_of(batch: pa.RecordBatch, batches: Batches) -> Table:
@@ -312,7 +316,7 @@ def match_rows(
         If a column is missing, or rows or values don't match. Rows are named, never values.
     """
     with ExitStack() as files:
-        columns = [_Values(file, read, each, table, files) for each in attributes]
+        columns = [_AttributeValues(file, read, each, table, files) for each in attributes]
         if file.match.by == BY_KEY:
             covered = _Kept(np.dtype(np.bool_), False, table, files)
             return _by_key(file, read, columns, covered, table, context)
@@ -323,14 +327,14 @@ def match_rows(
         return FileRows({each.attribute.name: each.finish() for each in columns})
 
 
-def _names(columns: Iterable[_Values | _Keys]) -> tuple[str, ...]:
+def _names(columns: Iterable[_AttributeValues | _Keys]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.name for each in columns))
 
 
 def _by_key(
     file: AdoptedFile,
     read: ReadRelease,
-    columns: Sequence[_Values],
+    columns: Sequence[_AttributeValues],
     covered: _Kept,
     table: RowsToMatch,
     context: Context,
@@ -460,7 +464,7 @@ class _Keys:
         self._where, self._key, self._missing, self._rows = where, key, _Faults(), 0
 
     def put(
-        self, apart: Aside, column: pd.Series, values: Sequence[Numbers], of_file: bool
+        self, apart: ScratchStore, column: pd.Series, values: Sequence[Numbers], of_file: bool
     ) -> None:
         """Put hashes of the keys that come next aside, with what their rows show."""
         rows = np.arange(self._rows, self._rows + len(column))
@@ -511,7 +515,7 @@ def _stripped(keys: pd.Series) -> Texts:
     return canonical_texts(pd.Series(found, dtype="str"))
 
 
-class _Values:
+class _AttributeValues:
     """An attribute's values in a file: codes of its domain, or numbers."""
 
     def __init__(
@@ -601,7 +605,7 @@ def _check_order(file: AdoptedFile, read: ReadRelease, table: RowsToMatch, sourc
         raise AdoptionError(
             "{count:,} {count:row|rows} of {file} can't be read, so its rows can't be matched by"
             " their order.",
-            "Match by a key column, or mend the file.",
+            "Match by a key column, or correct the file.",
             count=read.skipped,
             file=file.path.name,
         )
@@ -630,7 +634,7 @@ def _refuse_unread(file: AdoptedFile, skipped: int, covered: Flags) -> None:
             "{count:,} {count:row|rows} of {file} can't be read, and {absent:,}"
             " {absent:record has|records have} no row in it, which may be"
             " {count:that one|among these}.",
-            "Mend the file, or change how it is read, so that no row is left out.",
+            "Correct the file, or change how it is read, so that no row is left out.",
             count=skipped,
             absent=int(np.count_nonzero(~covered)),
             file=file.path.name,

@@ -24,7 +24,7 @@ BY_KEY: Final = "key"
 
 
 @dataclass(frozen=True)
-class Match:
+class RowMatching:
     """How the rows of a file are matched to the table's.
 
     Parameters
@@ -49,7 +49,7 @@ class Match:
         return {"by": BY_KEY, "table": self.table_column, "file": self.file_column}
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, str]) -> Match:
+    def from_dict(cls, plain: Mapping[str, str]) -> RowMatching:
         """Return what `to_dict` wrote."""
         return cls(
             plain["by"], plain.get("table", ""), plain.get("file", ""), plain.get("source", "")
@@ -96,7 +96,7 @@ class AdoptedFile:
     options: Mapping[str, Any]
     columns: Mapping[str, str]
     level: float
-    match: Match
+    match: RowMatching
     estimated: bool = False
     values: Mapping[str, tuple[tuple[str, Value], ...]] = field(default_factory=dict)
     holder: str = ""
@@ -126,7 +126,7 @@ class AdoptedFile:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> AdoptedFile:
         """Return what `to_dict` wrote."""
-        match = to_plain(Match.from_dict(plain["match"]))
+        match = to_plain(RowMatching.from_dict(plain["match"]))
         file: AdoptedFile = from_plain(cls, {**plain, "match": match})
         return file
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
+from types import MappingProxyType
 from typing import Final
 
 import pandas as pd
@@ -26,13 +27,15 @@ from sfumato.engine.core.columns import (
     Pseudonym,
     Role,
 )
-from sfumato.engine.core.errors import DomainError, LevelError, SfumatoError
+from sfumato.engine.core.errors import DomainError, LevelError, PolicyError, SfumatoError
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import LevelTerm, Mechanism, Statement
+from sfumato.engine.mechanisms.base import LevelTerm, Mechanism, Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes, Table, with_proposed_domain
+from sfumato.project.document.entry_plan import least_loss, level_of
 from sfumato.project.document.model import (
+    MOST_SHOWN,
     Document,
     PolicyEntry,
     Recipient,
@@ -57,6 +60,24 @@ class Stated:
     document: Document
     statements: Mapping[str, Statement]
     refused: Mapping[str, SfumatoError]
+
+
+def check_shown(document: Document) -> None:
+    """Refuse to show a document with too many recipients in the window.
+
+    Raises
+    ------
+    PolicyError
+        Naming the limit.
+    """
+    if len(document.recipients) > MOST_SHOWN:
+        raise PolicyError(
+            "There {count:is|are} {count:,} {count:recipient|recipients}, and the window shows"
+            " {most:,} at most.",
+            "Use the commands, such as sfumato check with --recipient.",
+            count=len(document.recipients),
+            most=MOST_SHOWN,
+        )
 
 
 def state_level(
@@ -174,6 +195,66 @@ def _fields(term: LevelTerm) -> set[str]:
 
 def _attributes(entry: PolicyEntry, known: Mapping[str, Attribute]) -> Attributes:
     return tuple(known[name] for name in entry.attributes)
+
+
+def with_entry(
+    document: Document,
+    attributes: Attribute | Sequence[Attribute],
+    mechanism: str,
+    settings: Settings,
+    levels: Mapping[str, Statement] = MappingProxyType({}),
+) -> Document:
+    """Protect an attribute, or several jointly, in the place of what protected them before.
+
+    Every recipient gets the level that another entry with this mechanism states for them, or
+    else that of `levels`, or one of the mechanism's proposals in their present order.
+    """
+    chosen = mechanism_called(mechanism)
+    together = (attributes,) if isinstance(attributes, Attribute) else tuple(attributes)
+    made = PolicyEntry(tuple(each.name for each in together), mechanism, dict(settings))
+    before = document.entry_for(made.attributes[0])
+    if before is None:
+        policy = (*document.policy, made)
+    else:
+        policy = tuple(made if entry is before else entry for entry in document.policy)
+    alike = [e.key for e in document.policy if e.mechanism == mechanism and e is not before]
+    proposed = chosen.default_statements(len(document.recipients))
+    recipients = []
+    for recipient, proposal in zip(document.recipients, proposed, strict=True):
+        known = [recipient.statements[key] for key in alike if key in recipient.statements]
+        statement = met_statement(
+            document, made, known[0] if known else levels.get(recipient.name, proposal), together
+        )
+        recipients.append(
+            replace(recipient, statements={**recipient.statements, made.key: statement})
+        )
+    return replace(document, policy=policy, recipients=tuple(recipients))
+
+
+def without_entry(document: Document, key: str) -> Document:
+    """Take a policy entry and every level stated for it away."""
+    return replace(
+        document,
+        policy=tuple(entry for entry in document.policy if entry.key != key),
+        recipients=tuple(
+            replace(
+                recipient, statements={k: s for k, s in recipient.statements.items() if k != key}
+            )
+            for recipient in document.recipients
+        ),
+    )
+
+
+def met_statement(
+    document: Document, entry: PolicyEntry, statement: Statement, attributes: Sequence[Attribute]
+) -> Statement:
+    """Return a proposed loss that can be met, beside what is published and for all of a unit."""
+    known = {one.name: one for one in attributes}
+    try:
+        level_of(document, entry, statement, known)
+    except SfumatoError:
+        return least_loss(document, entry, statement, known) or statement
+    return statement
 
 
 def with_roles(

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sfumato.engine.core.columns import Role
-from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.values import is_number
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attribute, MeasuredUnit
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, from_plain, to_plain
+
+_LEAST_LOSS: Final = 0.01
+_MOST_LOSS: Final = 64.0
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,33 @@ def plan_entry(
     recipient: Recipient,
 ) -> EntryPlan:
     """Resolve one policy entry's level for a recipient; see `plan_release`."""
+    statement = _statement_of(recipient, entry)
+    _check_entry(entry, attributes)
+    return EntryPlan(
+        attributes=entry.attributes,
+        mechanism=entry.mechanism,
+        settings=entry.settings,
+        statement=statement,
+        level=_planned_level(document, entry, attributes, recipient),
+        ladder=ladder_of(document, entry, attributes),
+        by_unit=_by_unit(document, entry),
+    )
+
+
+def planned_levels(
+    document: Document, entry: PolicyEntry, attributes: Mapping[str, Attribute]
+) -> list[float]:
+    """Return the level that `plan_entry` finds for each recipient, of those that have one."""
+    levels = []
+    with suppress(SfumatoError):  # the guarantee says what is missing
+        _check_entry(entry, attributes)
+        for recipient in document.recipients:
+            with suppress(SfumatoError):
+                levels.append(_planned_level(document, entry, attributes, recipient))
+    return levels
+
+
+def _statement_of(recipient: Recipient, entry: PolicyEntry) -> Statement:
     statement = recipient.statements.get(entry.key)
     if statement is None:
         raise PolicyError(
@@ -102,23 +135,29 @@ def plan_entry(
             recipient=recipient.name,
             entry=entry.key,
         )
+    return statement
+
+
+def _check_entry(entry: PolicyEntry, attributes: Mapping[str, Attribute]) -> None:
+    """Refuse an entry that nobody can get a release by, whatever their level."""
     mechanism = mechanism_called(entry.mechanism)
     chosen = tuple(attributes[name] for name in entry.attributes)
     mechanism.check_attributes(chosen)
     mechanism.check_settings(chosen, entry.settings)
     adopted_files(entry.settings)  # refuses what can't be read
-    level = level_of(document, entry, statement, attributes)
+
+
+def _planned_level(
+    document: Document,
+    entry: PolicyEntry,
+    attributes: Mapping[str, Attribute],
+    recipient: Recipient,
+) -> float:
+    level = level_of(document, entry, _statement_of(recipient, entry), attributes)
     if document.level_spacing:
+        mechanism = mechanism_called(entry.mechanism)
         level = mechanism.lowered(level, document.level_spacing * recipient.mark)
-    return EntryPlan(
-        attributes=entry.attributes,
-        mechanism=entry.mechanism,
-        settings=entry.settings,
-        statement=statement,
-        level=level,
-        ladder=ladder_of(document, entry, attributes),
-        by_unit=_by_unit(document, entry),
-    )
+    return level
 
 
 def level_of(
@@ -141,6 +180,47 @@ def level_of(
     level = mechanism.level(statement, chosen, entry.settings)
     rows = 1 if document.unit is None else document.unit.sharing(entry.attributes)
     return level if rows == 1 else mechanism.shared(level, rows, chosen, entry.settings)
+
+
+def least_loss(
+    document: Document,
+    entry: PolicyEntry,
+    statement: Statement,
+    attributes: Mapping[str, Attribute],
+) -> Statement | None:
+    """Return about the least ε that can be stated where a statement can't be met.
+
+    None where there is none, or where the mechanism has no such term.
+
+    Parameters
+    ----------
+    document, entry, attributes
+        As for `level_of`.
+    statement
+        What can't be met.
+    """
+    terms = mechanism_called(entry.mechanism).terms
+    if not any([each.name for each in term.fields] == ["epsilon"] for term in terms):
+        return None
+
+    def met(loss: float) -> bool:
+        try:
+            level_of(document, entry, {"epsilon": loss}, attributes)
+        except SfumatoError:
+            return False
+        return True
+
+    stated = statement.get("epsilon")
+    low = high = float(stated) if is_number(stated) and stated > 0.0 else _LEAST_LOSS
+    while not met(high):
+        low, high = high, 2.0 * high
+        if high > _MOST_LOSS:
+            return None
+    for _ in range(20):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if met(middle) else (middle, high)
+    digits = 2 - math.floor(math.log10(high))
+    return {"epsilon": math.ceil(high * 10.0**digits) / 10.0**digits}
 
 
 def _by_unit(document: Document, entry: PolicyEntry) -> bool:
@@ -235,11 +315,11 @@ def unit_refusal(document: Document, entry: PolicyEntry) -> PolicyError | None:
     if mechanism.needs_groups:
         problem = Sentence("which draws the rows of a group together")
     elif adopted_files(entry.settings):
-        problem = Sentence("fitted to a release that was drawn row by row")
+        problem = Sentence("fitted to a release that was randomised row by row")
         remedy = "Take the adopted release off the ladder, or protect row by row."
-    elif mechanism.byproduct_epsilon(entry.settings) > 0.0:
+    elif not is_measured_for_unit(document, entry):
         problem = Sentence("which tells statistics of the table that count single rows")
-        remedy = "State these figures in its settings instead of measuring them."
+        remedy = "Measure these figures again in its settings, or state them."
     else:
         return None
     return PolicyError(
@@ -251,6 +331,16 @@ def unit_refusal(document: Document, entry: PolicyEntry) -> PolicyError | None:
         problem=problem,
         unit=document.unit.name,
     )
+
+
+def is_measured_for_unit(document: Document, entry: PolicyEntry) -> bool:
+    """Whether what an entry tells of the table beside its rows is bounded for the unit."""
+    if document.unit is None or not mechanism_called(entry.mechanism).byproduct_epsilon(
+        entry.settings
+    ):
+        return True
+    measured = MeasuredUnit.in_settings(entry.settings)
+    return measured is not None and measured.columns == document.unit.columns
 
 
 def check_policy(document: Document) -> None:
@@ -280,7 +370,7 @@ def check_policy(document: Document) -> None:
                     column=name,
                 )
             covered.add(name)
-    for column in document.sensitive:
+    for column in () if document.is_published_only else document.sensitive:
         if column.name not in covered:
             raise PolicyError(
                 "The sensitive attribute {column} has no mechanism in the policy.",

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import numpy as np
+
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Value
 from sfumato.engine.core.wording import Sentence, as_sentence
@@ -18,9 +20,12 @@ from sfumato.engine.generalization.criteria import (
     Criterion,
     DistinctDiversity,
     EntropyDiversity,
+    InformedDiversity,
     KAnonymity,
+    NonCentralizedDiversity,
     RecursiveDiversity,
 )
+from sfumato.engine.generalization.joint_criteria import LargestBelief
 from sfumato.engine.generalization.publication import Suppressed
 
 
@@ -94,6 +99,16 @@ CRITERION_KINDS: Final = {
             frozenset(),
             lambda n: Closeness(n["t"], ordered=True),
         ),
+        CriterionKind(
+            "belief", LargestBelief.title, {"x": 80.0}, frozenset(), lambda n: LargestBelief(n["x"])
+        ),
+        CriterionKind(
+            "independent-belief",
+            f"{LargestBelief.title}, independent tables",
+            {"x": 80.0},
+            frozenset(),
+            lambda n: LargestBelief(n["x"], independent=True),
+        ),
     )
 }
 """Every criterion by its name. Beside other holders' tables, distinct diversity counts what
@@ -134,7 +149,7 @@ class CriterionChoice:
             if not fits or (name in known.whole and number != int(number)):
                 raise PolicyError(
                     "The parameter {name} of {kind} is not a {expected}.",
-                    "Mend it.",
+                    "Correct it.",
                     name=name,
                     kind=self.kind,
                     expected="whole number" if name in known.whole else "number",
@@ -151,6 +166,30 @@ class CriterionChoice:
         stated = ", ".join(f"{name} = {{{name}:g}}" for name in self.numbers)
         title = as_sentence(CRITERION_KINDS[self.kind].title)
         return Sentence(f"{{title}} ({stated})", title=title, **self.numbers)
+
+
+def criteria_asked(decided: Generalization, unit: str = "") -> tuple[Criterion, ...]:
+    """Return what is asked, before any other holder's table is read.
+
+    Beside other tables, distinct diversity counts what remains, and a largest belief is that of who
+    holds them all; k counts units where their name is given.
+    """
+    built = (choice.build(unit) for choice in decided.criteria)
+    if not decided.others:
+        return tuple(built)
+    unread, known = np.zeros((0, 1), dtype=np.uint64), decided.public_counts
+    holders = tuple(other.holder for other in decided.others)
+    found: list[Criterion] = []
+    for criterion in built:
+        if isinstance(criterion, LargestBelief):
+            found.append(replace(criterion, beside=holders))
+        elif not isinstance(criterion, DistinctDiversity):
+            found.append(criterion)
+        elif known:
+            found.append(InformedDiversity(criterion.l, tuple(each.name for each in known)))
+        else:
+            found.append(NonCentralizedDiversity(criterion.l, unread))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -182,6 +221,35 @@ class OtherTableFile:
     quasi_identifiers: tuple[str, ...] = ()
     sensitive: str = ""
     spelling: tuple[tuple[Value, Value], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class PublicCountsFile:
+    """Where public counts of people by several tables' columns are, and how they are read.
+
+    Parameters
+    ----------
+    name
+        What they are called; tells them apart.
+    path
+        The file, absolute.
+    digest
+        SHA-256 of the file.
+    options
+        How it is read (`sfumato.formats.reading.ReadOptions` as plain values).
+    count
+        Its column with the number of people.
+    columns
+        For each other column that is used: its name, whose table it is a column of (empty for
+        ours), and what it is called there.
+    """
+
+    name: str
+    path: str
+    digest: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    count: str = ""
+    columns: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -233,6 +301,8 @@ class Generalization:
         found, and changes nothing about the table.
     sampling_fraction
         Where there is no such list: the share of the population that is in the table.
+    public_counts
+        What is publicly known of how many people several of the tables share.
     """
 
     sensitive: str
@@ -248,3 +318,4 @@ class Generalization:
     others: tuple[OtherTableFile, ...] = ()
     population: PopulationFile | None = None
     sampling_fraction: float | None = None
+    public_counts: tuple[PublicCountsFile, ...] = ()

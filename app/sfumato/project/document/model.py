@@ -27,22 +27,26 @@ from sfumato.engine.mechanisms.categorical import numbers_of, stated_gamma
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes
 from sfumato.formats.databases import Place, place_of
+from sfumato.formats.notes import Note
+from sfumato.formats.terms import ReleaseTerms
 from sfumato.project.document.generalization import CriterionChoice, Generalization
 from sfumato.project.errors import DamagedProject
 
 _LATER: Final = frozenset(
     (
         *("level_spacing", "hierarchies", "generalization", "rows_as_in_table", "mark"),
-        "accepted",
+        *("accepted", "cells", "importance", "needs_approval"),
         *("node", "suppression", "suppressed", "pinned", "others", "spelling", "options"),
         *("population", "sampling_fraction", "part", "coding", "pseudonym", "view"),
-        *("unit", "by_unit", "language", "read_as"),
+        *("unit", "by_unit", "language", "read_as", "notes", "found", "public_counts"),
+        *("terms", "most_epsilon"),
     )
 )
 """The fields that files from earlier versions lack."""
 _ONLY_IF_STATED: Final = frozenset(
     {"population", "sampling_fraction", "part", "coding", "pseudonym", "view", "unit"}
-    | {"language", "read_as"}
+    | {"language", "read_as", "notes", "found", "public_counts"}
+    | {"cells", "importance", "needs_approval", "terms", "most_epsilon"}
 )
 _TAG: Final = "float"
 
@@ -97,6 +101,8 @@ def to_plain(value: Any) -> Any:  # noqa: PLR0911 (one for each sort of value)
         return [to_plain(inner) for inner in value]
     if isinstance(value, Recipe):
         return to_plain(value.to_dict())
+    if isinstance(value, Note):
+        return to_plain(value.to_dict())
     if isinstance(value, CriterionChoice):
         return {"kind": value.kind, **to_plain(value.numbers)}
     if isinstance(value, Domain):
@@ -136,6 +142,8 @@ def from_plain(kind: Any, plain: Any) -> Any:  # noqa: PLR0911 (one for each sor
         return {from_plain(parts[0], k): from_plain(parts[1], v) for k, v in plain.items()}
     if kind is Recipe:
         return recipe_from_dict(_untagged(plain))
+    if kind is Note:
+        return Note.from_dict(_untagged(plain))
     if kind is CriterionChoice:
         numbers = {name: number for name, number in plain.items() if name != "kind"}
         return CriterionChoice(from_plain(str, plain["kind"]), _untagged(numbers))
@@ -206,7 +214,7 @@ def _untagged(plain: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """Where the table is, and how to know it again.
 
     Parameters
@@ -222,6 +230,11 @@ class Source:
     read_as
         The Arrow type of each column where these alone say how the file of this digest is read
         again; None where they don't, or nobody found out.
+    notes
+        The remarks of the reading that the document knows the table by; None where nobody kept
+        them, as in earlier projects.
+    found
+        The options by which the file seemed to be meant, where it is read by others.
     """
 
     path: str
@@ -229,11 +242,30 @@ class Source:
     rows: int
     options: Mapping[str, Any] = field(default_factory=dict)
     read_as: Mapping[str, str] | None = field(default=None, compare=False)
+    notes: tuple[Note, ...] | None = field(default=None, compare=False)
+    found: Mapping[str, Any] | None = field(default=None, compare=False)
 
     @property
     def place(self) -> Place:
         """Where it is."""
         return place_of(self.path)
+
+    @property
+    def unread(self) -> TableSource:
+        """The same without what depends on where and how well it was read, not on its rows."""
+        return replace(self, path="", read_as=None, notes=None, found=None)
+
+    @property
+    def without_offers(self) -> TableSource:
+        """The same without what its remarks offer to choose."""
+        if self.notes is None:
+            return self
+        return replace(self, notes=tuple(replace(note, ways=()) for note in self.notes))
+
+    @property
+    def reading(self) -> int:
+        """The version of reading (`sfumato.formats.options.READING_VERSION`)."""
+        return int(self.options.get("version", 1))
 
     @property
     def folder(self) -> Path | None:
@@ -300,11 +332,21 @@ class ViewRule:
     levels
         The level of each quasi-identifier in its hierarchy; those not named are shown as they
         are.
+    cells
+        Whether single cells are suppressed, `suppression` being the largest share of the
+        quasi-identifiers' cells; None for whole rows.
     """
 
     k: int = 1
     suppression: float = 0.0
     levels: Mapping[str, int] = field(default_factory=dict)
+    cells: bool | None = None
+
+
+MOST_RECIPIENTS: Final = 3_000
+"""With more, what is told of all of them takes minutes to find out."""
+MOST_SHOWN: Final = 1_000
+"""With more, the window would stand still while it tells what is promised to each."""
 
 
 @dataclass(frozen=True)
@@ -351,12 +393,22 @@ class Document:
     share times the recipient's mark, so that every file can be traced
     (`sfumato.project.document.edits`).
 
+    `importance` names the quasi-identifiers whose cells are suppressed last, the most important
+    first; those not named come after them, all alike.
+
+    With `needs_approval`, a second person approves each release
+    (`sfumato.project.approval`); None where nobody does.
+
+    `most_epsilon` is the largest ε that a record may lose in all by what one recipient, or all of
+    them together, hold once a table of counts is made; None where none is stated.
+
     `accepted` holds the custodian's reasons for what stays open when a release is checked, by
-    what each was given for (`sfumato.analysis.readiness.Finding.key`).
+    what each was given for (`sfumato.analysis.readiness.Finding.key`). `terms` says what recipients
+    may do with releases.
     """
 
     title: str = ""
-    source: Source | None = None
+    source: TableSource | None = None
     columns: tuple[ColumnSpec, ...] = ()
     record_key: str | None = None
     policy: tuple[PolicyEntry, ...] = ()
@@ -367,6 +419,15 @@ class Document:
     rows_as_in_table: str = ""
     accepted: Mapping[str, str] = field(default_factory=dict)
     unit: Unit | None = None
+    importance: tuple[str, ...] | None = None
+    needs_approval: bool | None = None
+    terms: ReleaseTerms | None = None
+    most_epsilon: float | None = None
+
+    @property
+    def column_names(self) -> frozenset[str]:
+        """What the columns are called."""
+        return frozenset(spec.name for spec in self.columns)
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of the column called `name`; `KeyError` where absent."""
@@ -400,6 +461,11 @@ class Document:
             if recipient.name == name:
                 return recipient
         raise KeyError(name)
+
+    @property
+    def is_published_only(self) -> bool:
+        """Whether a generalized table takes the place of releases to recipients."""
+        return self.generalization is not None and not self.policy and not self.recipients
 
     @property
     def sensitive(self) -> tuple[ColumnSpec, ...]:

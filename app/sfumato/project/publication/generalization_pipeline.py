@@ -16,10 +16,11 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.coded import CodedTable
-from sfumato.engine.generalization.criteria import (
-    Criterion,
-    DistinctDiversity,
-    NonCentralizedDiversity,
+from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity
+from sfumato.engine.generalization.joint_criteria import (
+    AlignedDiversity,
+    LargestBelief,
+    SharedName,
 )
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import (
@@ -29,7 +30,7 @@ from sfumato.engine.generalization.others import (
     minimal_sets,
 )
 from sfumato.engine.generalization.publication import (
-    Choice,
+    NodeChoice,
     NoSolution,
     choose,
     equivalence_classes,
@@ -37,16 +38,24 @@ from sfumato.engine.generalization.publication import (
     published_classes,
 )
 from sfumato.engine.generalization.search import SearchResult, search
+from sfumato.engine.generalization.shared_columns import shared_columns
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.packages import table_file
 from sfumato.formats.files import is_file
 from sfumato.formats.reading import ReadOptions, digest_of, read_table
-from sfumato.project.document.generalization import Generalization, OtherTableFile
+from sfumato.project.document.generalization import Generalization, OtherTableFile, criteria_asked
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.publication.joint_search import (
+    check_joint,
+    heeding_others,
+    is_joint,
+    refuse_broken,
+)
 from sfumato.project.publication.prepared import ClassedRows, Prepared, decided_in
+from sfumato.project.publication.public_counts import check_counts, read_counts
 from sfumato.project.release.long_table import LongTable, Summary
-from sfumato.project.release.long_views import RowsApart, rows_apart
+from sfumato.project.release.long_views import DistinctRecords, rows_apart
 from sfumato.project.release.release_columns import check_columns
 
 
@@ -66,7 +75,7 @@ class Searched:
 
     prepared: Prepared
     result: SearchResult
-    best: Choice | None
+    best: NodeChoice | None
 
 
 def proposed(document: Document) -> Generalization | None:
@@ -157,11 +166,17 @@ def prepare(document: Document, table: Table | LongTable, context: Context) -> P
         for at, other in enumerate(decided.others)
     )
     holders = tuple(holder_classes(other, domain.values) for other in others)
+    public = tuple(read_counts(each, Part(context, 1.0, 1.0)) for each in decided.public_counts)
+    check_counts(decided.suppression, public)
     unit = "" if document.unit is None else document.unit.name
-    criteria = criteria_of(decided, holders, len(domain.values), unit)
+    # Who is left out can't be told from the tables, and so not who can be in which classes.
+    shared, unaligned = ((), ()) if decided.suppression else shared_columns(coded, holders)
+    names = tuple(each.name for each in shared)
+    criteria = criteria_of(decided, holders, len(domain.values), unit, names)
+    check_joint(decided.suppression, criteria)
     by_quasi = replace(apart, sensitive=None, values=None, units=None)
-    found = (apart.hierarchies, criteria, others, holders, domain.values, by_quasi)
-    return Prepared(document, rows, coded, *found)
+    found = (apart.hierarchies, criteria, others, holders, domain.values, by_quasi, public)
+    return Prepared(document, rows, coded, *found, shared, unaligned)
 
 
 def check_roles(document: Document) -> None:
@@ -195,7 +210,7 @@ def check_roles(document: Document) -> None:
 
 def _apart(
     document: Document, table: LongTable, sensitive: ColumnSpec, context: Context
-) -> RowsApart:
+) -> DistinctRecords:
     """Return the rows that quasi-identifiers and the sensitive attribute tell apart."""
     names = decided_in(document).quasi_identifiers
     recipes = {name: document.hierarchies[name] for name in names}
@@ -211,9 +226,17 @@ def search_table(document: Document, table: Table | LongTable, context: Context)
     """
     prepared = prepare(document, table, Part(context, 0.0, 0.4))
     suppression = decided_in(document).suppression
-    result = search(prepared.coded, prepared.criteria, Part(context, 0.4, 0.8), suppression)
+    result = _safe(prepared, suppression, Part(context, 0.4, 0.8))
     best = choose(prepared.coded, result, prepared.criteria, Part(context, 0.8, 1.0))
     return Searched(prepared, result, best)
+
+
+def _safe(prepared: Prepared, suppression: float, context: Context) -> SearchResult:
+    """Return the nodes that keep everything asked, beside the others' tables as well."""
+    joint = any(map(is_joint, prepared.criteria))
+    searching = Part(context, 0.0, 0.6 if joint else 1.0)
+    result = search(prepared.coded, prepared.criteria, searching, suppression)
+    return heeding_others(prepared, result, Part(context, 0.6, 1.0))
 
 
 def chosen_node(document: Document, searched: Searched) -> Node:
@@ -280,33 +303,45 @@ def published_rows(prepared: Prepared, node: Node) -> ClassedRows:
         If the node is not safe.
     """
     decided = prepared.decided
+    refuse_broken(prepared, node)
     made_by = (prepared.criteria, decided.suppression, decided.suppressed)
     classes = published_classes(prepared.coded, node, *made_by)
     return ClassedRows(prepared, node, classes, decided.suppressed)
 
 
 def criteria_of(
-    decided: Generalization, holders: Sequence[HolderClasses], size: int, unit: str = ""
+    decided: Generalization,
+    holders: Sequence[HolderClasses],
+    size: int,
+    unit: str = "",
+    shared: tuple[SharedName, ...] = (),
 ) -> tuple[Criterion, ...]:
     """Return the criteria; beside other tables, distinct diversity counts what remains.
 
-    k-anonymity counts units where it is said what names them.
+    k-anonymity counts units where it is said what names them. `shared` are the columns of other
+    tables that are aligned with ours.
 
     Raises
     ------
     DiversityError
         If the other tables have too many sets to compare.
     """
-    built = [choice.build(unit) for choice in decided.criteria]
+    asked = criteria_asked(decided, unit)
     if not holders:
-        return tuple(built)
-    sets = minimal_sets(holders, size)
-    return tuple(
-        NonCentralizedDiversity(criterion.l, sets)
-        if isinstance(criterion, DistinctDiversity)
-        else criterion
-        for criterion in built
-    )
+        return asked
+    found: list[Criterion] = []
+    for criterion in asked:
+        if isinstance(criterion, NonCentralizedDiversity):
+            found.append(
+                AlignedDiversity(criterion.l, shared)
+                if shared
+                else replace(criterion, others=minimal_sets(holders, size))
+            )
+        elif isinstance(criterion, LargestBelief):
+            found.append(replace(criterion, shared=shared))
+        else:
+            found.append(criterion)
+    return tuple(found)
 
 
 def read_other(other: OtherTableFile, context: Context) -> OtherTable:
@@ -344,7 +379,7 @@ def read_other(other: OtherTableFile, context: Context) -> OtherTable:
 
 
 @dataclass(frozen=True)
-class Found:
+class PipelineResult:
     """What came of a search.
 
     Parameters
@@ -365,7 +400,7 @@ class Found:
     no_solution: NoSolution | None = None
 
 
-def find(document: Document, table: Table | LongTable, context: Context) -> Found:
+def find(document: Document, table: Table | LongTable, context: Context) -> PipelineResult:
     """Find the safe nodes; where there are none, what stands in the way.
 
     Raises
@@ -376,16 +411,16 @@ def find(document: Document, table: Table | LongTable, context: Context) -> Foun
     prepared = prepare(document, table, Part(context, 0.0, 0.4))
     suppression = decided_in(document).suppression
     try:
-        result = search(prepared.coded, prepared.criteria, Part(context, 0.4, 0.8), suppression)
+        result = _safe(prepared, suppression, Part(context, 0.4, 0.8))
     except DiversityError as problem:
         found = None
         with suppress(DiversityError):  # the problem itself explains then
             found = explain_no_solution(
                 prepared.coded, prepared.criteria, suppression, prepared.holders
             )
-        return Found(prepared, None, problem.with_traceback(None), found)
+        return PipelineResult(prepared, None, problem.with_traceback(None), found)
     best = choose(prepared.coded, result, prepared.criteria, Part(context, 0.8, 0.95))
     why = None
     if best is None:
         why = explain_no_solution(prepared.coded, prepared.criteria, suppression, prepared.holders)
-    return Found(prepared, Searched(prepared, result, best), None, why)
+    return PipelineResult(prepared, Searched(prepared, result, best), None, why)

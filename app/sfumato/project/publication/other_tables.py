@@ -17,8 +17,9 @@ from sfumato.engine.generalization.others import (
 )
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import PackagedTable, is_package, package_at, table_file
+from sfumato.formats.notes import Note
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.reading import detect_options, digest_of, preview, read_table
+from sfumato.formats.reading import detect_options, digest_of, preview, read_file
 from sfumato.project.document.generalization import OtherTableFile
 
 MOST_UNKNOWN = 60
@@ -85,12 +86,15 @@ class LookAtOther:
         custodian and kept nowhere else.
     problem
         Why it can't be used.
+    notes
+        What the reader remarked.
     """
 
     file: OtherTableFile
     classes: HolderClasses | None = None
     unknown: tuple[Value, ...] = field(default=(), repr=False)
     problem: SfumatoError | None = None
+    notes: tuple[Note, ...] = ()
 
 
 def open_other(path: Path, context: Context) -> OpenedOther:
@@ -129,7 +133,8 @@ def look_at_other(
     """Read the whole table, and its classes by our values."""
     digest = digest_of(opened.path, Part(context, 0.0, 0.2))
     with table_file(opened.path) as data:
-        frame = read_table(data, opened.options, Part(context, 0.2, 0.8)).frame
+        read = read_file(data, opened.options, Part(context, 0.2, 0.8))
+    frame = read.table.frame
     given = dict(stated.spelling)
     bare = OtherTable(stated.holder, frame, stated.quasi_identifiers, stated.sensitive)
     file = replace(stated, path=str(opened.path), digest=digest, options=opened.options.to_dict())
@@ -143,5 +148,5 @@ def look_at_other(
         strange = strange if len(strange) <= MOST_UNKNOWN else ()
         classes = holder_classes(replace(bare, spelling=spelling), values)
     except SfumatoError as problem:
-        return LookAtOther(file, None, strange, problem.with_traceback(None))
-    return LookAtOther(file, classes, strange)
+        return LookAtOther(file, None, strange, problem.with_traceback(None), read.notes)
+    return LookAtOther(file, classes, strange, notes=read.notes)

@@ -15,14 +15,14 @@ from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
-from sfumato.engine.core.wording import Sentence, joined
+from sfumato.engine.core.wording import Sentence, as_sentence, joined
 from sfumato.engine.generalization.coded import IntArray
 from sfumato.engine.generalization.hierarchies import Hierarchy, value_text
 from sfumato.engine.generalization.hierarchies.problems import widened
 from sfumato.engine.generalization.publication import EquivalenceClasses
 from sfumato.engine.generalization.risk import (
-    Basis,
     Population,
+    PopulationBasis,
     PopulationColumn,
     Risk,
     check_people,
@@ -38,7 +38,14 @@ from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.combinations import Marks
 from sfumato.formats.files import is_file
 from sfumato.formats.options import BadValues, ReadOptions
-from sfumato.formats.reading import detect_options, digest_of, preview, read_table
+from sfumato.formats.reading import (
+    Note,
+    ReadResult,
+    detect_options,
+    digest_of,
+    preview,
+    read_file,
+)
 from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
@@ -104,12 +111,15 @@ class PopulationFound:
         The mark of each person by the values as they stand, shape (N,).
     unknown
         What the hierarchies don't know.
+    notes
+        What the reader remarked.
     """
 
     file: PopulationFile
     generalized: Population = field(repr=False)
     as_it_is: Marks = field(repr=False)
     unknown: tuple[UnknownCells, ...]
+    notes: tuple[Note, ...] = ()
 
     @property
     def people(self) -> int:
@@ -173,7 +183,8 @@ def read_population(
     file = decided_in(document).population
     if file is None:
         return None
-    frame = _read(file, context)
+    read = _read(file, context)
+    frame = read.table.frame
     names = dict(file.columns)
     generalized, unknown = [], []
     raw = np.zeros(len(frame), dtype=np.uint64)
@@ -190,7 +201,8 @@ def read_population(
         generalized.append(column)
         unknown += lost
         raw += _text_marks(frame[theirs], spec.name)
-    return PopulationFound(file, Population(tuple(generalized)), raw, tuple(unknown))
+    seen = Population(tuple(generalized))
+    return PopulationFound(file, seen, raw, tuple(unknown), read.notes)
 
 
 def risks_of(
@@ -308,7 +320,9 @@ def told(
             {"column": each.column, "cells": each.cells, "row": each.row}
             for each in population.unknown
         ]
-    elif risks[1].basis is Basis.SAMPLED:
+        if cautions := [note.text for note in population.notes if note.caution]:
+            facts["remarks"] = cautions
+    elif risks[1].basis is PopulationBasis.SAMPLED:
         facts["sampling_fraction"] = fraction
     return facts
 
@@ -321,10 +335,12 @@ def basis_text(facts: Mapping[str, Any]) -> str:
     facts
         From `told`.
     """
+    remarks = map(as_sentence, facts.get("remarks", ()))
     if not facts.get("unit"):
-        return _population_text(facts)
+        return joined(_population_text(facts), *remarks)
     return joined(
         _population_text(facts),
+        *remarks,
         Sentence(
             "Records with the same {unit} are one unit, which is found by any of them: the chance"
             " is its share of a class's records.",
@@ -334,20 +350,20 @@ def basis_text(facts: Mapping[str, Any]) -> str:
 
 
 def _population_text(facts: Mapping[str, Any]) -> Sentence:
-    if facts["basis"] == Basis.COUNTED:
+    if facts["basis"] == PopulationBasis.COUNTED:
         return Sentence(
             "The journalist and the marketer look among the {people:,} {people:person|people} of"
             " the population, counted class by class.",
             people=facts["people"],
         )
-    if facts["basis"] == Basis.SAMPLED:
+    if facts["basis"] == PopulationBasis.SAMPLED:
         return Sentence(
             "The table is a sample of {share:g} % of the population; class sizes there are"
             " estimated (Benedetti and Franconi 1998): large classes are scaled up, small ones by"
             " less, since what is rare in the table may be rare in the population.",
             share=100 * facts["sampling_fraction"],
         )
-    if facts["basis"] == Basis.WEIGHTED:
+    if facts["basis"] == PopulationBasis.WEIGHTED:
         return Sentence(
             "The sampling weights say how many people of the population a class stands for: the"
             " sum of its records' weights, from which the chance to find somebody is estimated"
@@ -359,7 +375,7 @@ def _population_text(facts: Mapping[str, Any]) -> Sentence:
     )
 
 
-def _read(file: PopulationFile, context: Context) -> pd.DataFrame:
+def _read(file: PopulationFile, context: Context) -> ReadResult:
     path = Path(file.path)
     if not is_file(path):
         raise SourceMissing(
@@ -373,7 +389,7 @@ def _read(file: PopulationFile, context: Context) -> pd.DataFrame:
             "Bring the old file back, or choose the new one.",
         )
     options = ReadOptions.from_dict(dict(file.options))
-    return read_table(path, options, Part(context, 0.2, 1.0)).frame
+    return read_file(path, options, Part(context, 0.2, 1.0))
 
 
 def _texts(series: pd.Series) -> tuple[IntArray, list[str | None]]:

@@ -21,20 +21,24 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags, Value
 from sfumato.engine.generalization.checker import PublicationCheck, PublishedRows
 from sfumato.engine.generalization.coded import CodedTable, IntArray, codes_at
+from sfumato.engine.generalization.counts_checker import LabelledCounts
 from sfumato.engine.generalization.criteria import Criterion
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import HolderClasses, OtherTable
+from sfumato.engine.generalization.public_counts import PublicTable
 from sfumato.engine.generalization.publication import (
     EquivalenceClasses,
     Suppressed,
     labelled,
     shown_codes,
 )
+from sfumato.engine.generalization.shared_columns import SharedColumn, Unaligned
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.table.combinations import Marks
 from sfumato.engine.table.repeated_units import units_among
 from sfumato.engine.table.table import Table
+from sfumato.formats.hierarchies import table_of
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document
 from sfumato.project.release.long_counts import (
@@ -46,9 +50,9 @@ from sfumato.project.release.long_counts import (
     put_marks,
     units_by_class,
 )
-from sfumato.project.release.long_release import Chosen
+from sfumato.project.release.long_release import RowSelection
 from sfumato.project.release.long_table import LongTable, naming_rows
-from sfumato.project.release.long_views import RowsApart
+from sfumato.project.release.long_views import DistinctRecords
 from sfumato.project.release.uniqueness import AloneInPublication, published_as_they_are
 from sfumato.project.release.units import row_marks, units_in
 
@@ -75,6 +79,11 @@ class Prepared:
         are their names.
     apart
         How rows are told apart by their quasi-identifiers.
+    public
+        Public counts of how many people several tables share.
+    shared, unaligned
+        Columns of the others' tables that are aligned with ours, and those that are not though
+        they have the same name.
     """
 
     document: Document = field(repr=False)
@@ -85,12 +94,43 @@ class Prepared:
     others: tuple[OtherTable, ...]
     holders: tuple[HolderClasses, ...]
     values: tuple[Value, ...] = field(repr=False)
-    apart: RowsApart = field(repr=False)
+    apart: DistinctRecords = field(repr=False)
+    public: tuple[PublicTable, ...] = ()
+    shared: tuple[SharedColumn, ...] = ()
+    unaligned: tuple[Unaligned, ...] = ()
 
     @property
     def decided(self) -> Generalization:
         """What is decided about the generalized table."""
         return decided_in(self.document)
+
+    @property
+    def labelled_counts(self) -> tuple[LabelledCounts, ...]:
+        """The public counts as they are written, with what our labels cover."""
+        covers = self.covers if self.public else {}
+        return tuple(
+            LabelledCounts(
+                each.places,
+                [
+                    (tuple(t[c] for t, c in zip(each.labels, row, strict=True)), int(count))
+                    for row, count in zip(each.codes, each.counts, strict=True)
+                ],
+                covers,
+            )
+            for each in self.public
+        )
+
+    @property
+    def covers(self) -> dict[str, dict[str, frozenset[str]]]:
+        """The original values that each label covers, by quasi-identifier."""
+        found: dict[str, dict[str, frozenset[str]]] = {}
+        for hierarchy in self.hierarchies:
+            own: dict[str, set[str]] = {}
+            for row in table_of(hierarchy):
+                for label in row:
+                    own.setdefault(label, set()).add(row[0])
+            found[hierarchy.column] = {label: frozenset(each) for label, each in own.items()}
+        return found
 
     def ground(self, table: Table) -> list[npt.NDArray[np.integer]]:
         """Return the ground codes of some rows, by quasi-identifier."""
@@ -183,11 +223,11 @@ class ClassedRows:
         kept: Flags = self.classes.kept[self.classes_of(table)]
         return kept
 
-    def chosen(self) -> Chosen | None:
+    def chosen(self) -> RowSelection | None:
         """Return which rows are published, where not all are."""
         if not self.drops:
             return None
-        return Chosen(self.rows, lambda batch: self.leaves(columns_of(batch, self.changed)))
+        return RowSelection(self.rows, lambda batch: self.leaves(columns_of(batch, self.changed)))
 
     def shown_in(self, table: Table) -> Mapping[str, pd.Series]:
         """Return the quasi-identifiers of some rows as they are published, by name.
@@ -310,7 +350,10 @@ class PromisedRows:
         prepared, units = self._prepared, None
         if self._by_unit and by_unit:
             units = [int(n) for bucket in self._pairs for n in units_by_class(bucket)[2]]
-        return self._rows.checked(prepared.criteria, prepared.others, prepared.values, units)
+        others, known = prepared.others, prepared.labelled_counts
+        covers = prepared.covers if prepared.shared else {}
+        asked = (prepared.criteria, others, prepared.values, units, known, covers)
+        return self._rows.checked(*asked)
 
 
 def counted_rows(made: ClassedRows, context: Context) -> CountedRows:

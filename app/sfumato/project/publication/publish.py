@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from sfumato import __version__
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
-from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.errors import DiversityError, LadderError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import Suppressed
@@ -33,12 +33,24 @@ from sfumato.formats.hierarchies import table_of
 from sfumato.formats.language import spoken
 from sfumato.formats.table_format import RowStream
 from sfumato.formats.tables import format_called
+from sfumato.project.approval import require_approval
 from sfumato.project.document.generalization import Generalization
-from sfumato.project.document.model import Document, Recipient, Source, canonical_json, to_plain
+from sfumato.project.document.model import (
+    Document,
+    Recipient,
+    TableSource,
+    canonical_json,
+    to_plain,
+)
 from sfumato.project.ledger import ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.publication.editions import (
+    ComparedEdition,
+    compared_edition,
+    not_comparable,
+)
+from sfumato.project.publication.followed import FOLLOWED, first_edition, obstacle_beside
 from sfumato.project.publication.generalization_pipeline import (
-    Searched,
     chosen_node,
     in_parts,
     looked_at,
@@ -50,15 +62,19 @@ from sfumato.project.publication.population import read_population, risks_of, to
 from sfumato.project.publication.prepared import ClassedRows, counted_rows, decided_in
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batches import schema_of
-from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
+from sfumato.project.release.bundle_making import (
+    BundleSpec,
+    ReleaseOutcome,
+    make_bundle,
+    taking_turns,
+)
 from sfumato.project.release.byproducts import labels_from_rows, labels_sentence
-from sfumato.project.release.long_release import stream_of
-from sfumato.project.release.long_table import LongTable, Witnesses
+from sfumato.project.release.long_release import UNIT, WHERE, stream_of
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import bundle_stem, source_of
 from sfumato.project.release.release_compatibility import (
     CONTRADICTED,
-    check_exposure,
     check_source,
     rows_of,
 )
@@ -68,6 +84,7 @@ from sfumato.project.release.uniqueness import (
     told_alone,
 )
 from sfumato.project.release.units import Places, units_in
+from sfumato.project.release.witnesses import TypeEvidence
 
 PUBLIC: Final = "the public"
 """For whom a table is published."""
@@ -81,6 +98,10 @@ LIMITS: Final = (
 )
 
 
+class EditionConflict(LadderError):
+    """Another edition was published, with which the table can be compared."""
+
+
 @dataclass(frozen=True)
 class Published:
     """What will be published, before any file of it exists.
@@ -91,22 +112,31 @@ class Published:
         What it is made by.
     decided
         What is decided about it.
-    searched
-        The search that found its node.
     made
-        The classes of the node, by which its rows are made.
+        The classes of its node, by which its rows are made.
     risk
         How likely somebody is found in it (`sfumato.project.publication.population.told`).
     alone
         The records that are alone by columns it shows exactly; None where it shows none so.
+    edition
+        The earlier edition that it was compared with.
+    follows
+        The editions that it follows with counterfeits.
+    remembered
+        What is remembered of it, so that others can follow it; None where they can't.
+    shown
+        A digest of what it shows, where that is not what the table has.
     """
 
     document: Document
     decided: Generalization
-    searched: Searched
     made: ClassedRows
     risk: dict[str, Any]
     alone: AloneInPublication | None
+    edition: ComparedEdition | None = None
+    follows: tuple[ReleaseRecord, ...] = ()
+    remembered: dict[str, Any] | None = field(default=None, repr=False)
+    shown: str = ""
 
     @property
     def node(self) -> Node:
@@ -123,6 +153,7 @@ def publish_table(
     as_zip: bool = False,
     *,
     override: str = "",
+    earlier: Path | None = None,
     escape_formulas: bool = True,
     dcat: bool = False,
     at_step: AtStep = no_step,
@@ -134,7 +165,7 @@ def publish_table(
     project
         Open for writing. Its saved document is what is published by.
     table
-        The source table, as the document's source was read, in memory or not.
+        The source table.
     out_folder
         Where the bundle goes; made where it is missing.
     format_name
@@ -145,37 +176,59 @@ def publish_table(
         One zip file instead of a folder.
     override
         The custodian's reason to publish it beside releases that it contradicts.
-    escape_formulas, dcat
-        See `Making`.
-    at_step
-        Told each step as it is done.
+    earlier
+        The bundle of an earlier edition, which it may follow if both leave enough.
+    escape_formulas, dcat, at_step
+        See `BundleSpec` and `make_bundle`.
 
     Raises
     ------
     DiversityError
-        If nothing is decided, no node is safe, or the check of the rows fails.
+        If nothing is decided, no node is safe, the check fails, or `earlier` tells much.
     LadderError
         If it would stand beside perturbed releases or another generalization.
-    ReleaseError, SourceChanged
-        If there is no source table, or it is another one.
     SfumatoError
-        As `search_table`, `read_population` and `make_bundle`.
+        As `source_of`, `check_source`, `search_table`, `read_population` and `make_bundle`.
     """
     format_called(format_name)
     with taking_turns(project, context):
         document, rows = project.document, in_parts(table, project.path.parent)
         source = source_of(document, rows)
         check_source(document, source, project.releases)
-        found = _published(document, rows, Part(context, 0.0, 0.5))
-        making = _making(project, found, source, override.strip())
+        found = publication_of(document, rows, Part(context, 0.0, 0.4))
+        found = beside_edition(found, earlier, project.releases, Part(context, 0.4, 0.45))
+        found = _remembered(found, project.keys, Part(context, 0.45, 0.5))
+        making = bundle_spec(
+            project, found, source, override, partial(_contents, project.keys, found)
+        )
         making = replace(making, escape_formulas=escape_formulas, dcat=dcat)
-        stem = bundle_stem(document, Recipient("generalized"), making.release_id, format_name)
-        target = Path(out_folder).absolute() / (f"{stem}.zip" if as_zip else stem)
         part = Part(context, 0.5, 1.0)
-        return make_bundle(project, making, target, format_name, part, as_zip, at_step)
+        return bundle_made(project, making, out_folder, format_name, part, as_zip, at_step)
 
 
-def _published(document: Document, table: LongTable, context: Context) -> Published:
+def bundle_made(
+    project: ProjectFile,
+    making: BundleSpec,
+    out_folder: Path,
+    format_name: str,
+    context: Context,
+    as_zip: bool,
+    at_step: AtStep,
+) -> ReleaseOutcome:
+    """Make the bundle of a table that may be published; see `publish_table`."""
+    stem = bundle_stem(making.document, Recipient("generalized"), making.release_id, format_name)
+    target = Path(out_folder).absolute() / (f"{stem}.zip" if as_zip else stem)
+    return make_bundle(project, making, target, format_name, context, as_zip, at_step)
+
+
+def publication_of(document: Document, table: LongTable, context: Context) -> Published:
+    """Return the generalized table that a document asks for, checked.
+
+    Raises
+    ------
+    DiversityError
+        If no generalization satisfies the criteria, or the chosen one does not.
+    """
     searched = search_table(document, table, Part(context, 0.0, 0.5))
     refuse_no_solution(document, searched)
     made = published_rows(searched.prepared, chosen_node(document, searched))
@@ -187,7 +240,28 @@ def _published(document: Document, table: LongTable, context: Context) -> Publis
             "Look for labels that two classes share, and give them different names.",
         )
     risk = _risk(document, made, Part(context, 0.8, 1.0))
-    return Published(document, decided_in(document), searched, made, risk, counted.alone)
+    return Published(document, decided_in(document), made, risk, counted.alone)
+
+
+def beside_edition(
+    published: Published,
+    bundle: Path | None,
+    releases: Sequence[ReleaseRecord],
+    context: Context,
+) -> Published:
+    """Return a table that may follow an earlier edition; raises what `compared_edition` does."""
+    if bundle is None:
+        return published
+    told = (published.made, _facts(published), releases)
+    return replace(published, edition=compared_edition(bundle, *told, context))
+
+
+def _remembered(published: Published, keys: KeyRing, context: Context) -> Published:
+    """Return a table with what others that follow it need to know of it."""
+    added = first_edition(published.made, keys, context)
+    if added is None:
+        return published
+    return replace(published, remembered={**added.facts, "edition": 1})
 
 
 def _risk(document: Document, made: ClassedRows, context: Context) -> dict[str, Any]:
@@ -198,35 +272,79 @@ def _risk(document: Document, made: ClassedRows, context: Context) -> dict[str, 
     return told(found, population, decided_in(document).sampling_fraction, unit)
 
 
-def _making(project: ProjectFile, found: Published, source: Source, override: str) -> Making:
-    contradictions = contradictions_of(found, source, project.releases)
-    if not override:
-        check_exposure(contradictions)
+def bundle_spec(
+    project: ProjectFile,
+    found: Published,
+    source: TableSource,
+    override: str,
+    contents: Callable[[str, bool, Context], BundleContents],
+) -> BundleSpec:
+    """Return what a table's bundle is made by, unless it contradicts earlier releases.
+
+    Parameters
+    ----------
+    project, found, source
+        The project, what is published, and the table that it is made from.
+    override
+        The reason to publish it beside releases that it contradicts.
+    contents
+        Returns what it holds, by its identifier and whether it contradicts earlier releases.
+
+    Raises
+    ------
+    LadderError
+        If it does, and no reason is given.
+    """
+    approved = require_approval(project, PUBLIC)
+    against = list(_against(found, source, project.releases))
+    contradictions = {each.column: each.sentence for each in reversed(against)}
+    if against and not override.strip():
+        kind = EditionConflict if against[0].is_edition else LadderError
+        raise kind(
+            "{contradiction}.",
+            "{advice}",
+            contradiction=against[0].sentence,
+            advice=joined(
+                against[0].remedy,
+                Sentence("Or publish in spite of it by stating a reason, which the ledger keeps."),
+            ),
+        )
     release_id = _identifier(project, found)
-    return Making(
+    return BundleSpec(
         document=found.document,
         source=source,
         recipient=PUBLIC,
         release_id=release_id,
-        contents=partial(_contents, project.keys, found, release_id, bool(contradictions)),
-        details=_details(found),
+        contents=partial(contents, release_id, bool(contradictions)),
+        details={**_details(found), **approved},
         contradictions=contradictions,
-        override=override,
+        override=override.strip(),
     )
 
 
-def contradictions_of(
-    published: Published, source: Source, releases: Iterable[ReleaseRecord]
-) -> dict[str, str]:
-    """Return what speaks against publishing a table beside earlier releases, by column."""
-    found: dict[str, str] = {}
+@dataclass(frozen=True)
+class _Contradiction:
+    """What speaks against publishing a table, of which column, and what helps."""
+
+    column: str
+    sentence: Sentence
+    remedy: Sentence
+    is_edition: bool = False
+
+
+def _against(
+    published: Published, source: TableSource, releases: Sequence[ReleaseRecord]
+) -> Iterator[_Contradiction]:
+    """Yield what speaks against publishing a table beside earlier releases."""
     sensitive = published.decided.sensitive
-    for release in releases:
-        if not release.counts:
-            continue
+    counting = [release for release in releases if release.counts]
+    published_then = {rows_of(one.source) for one in counting if one.is_publication}
+    before = len(published_then - {rows_of(source)})
+    followed = {each.number for each in published.follows}
+    for release in counting:
         then = {"recipient": release.recipient, "day": release.day}
         if any(sensitive in plan.attributes for plan in release.plans):
-            found.setdefault(
+            yield _Contradiction(
                 sensitive,
                 Sentence(
                     "{sensitive} was perturbed for {recipient} on {day}, and a generalized table"
@@ -235,10 +353,11 @@ def contradictions_of(
                     sensitive=sensitive,
                     **then,
                 ),
+                Sentence("Publish a table with another sensitive attribute."),
             )
         for column in set(release.open_columns) & set(published.decided.quasi_identifiers):
             if not release.is_publication:
-                found.setdefault(
+                yield _Contradiction(
                     column,
                     Sentence(
                         "{column} was released ungeneralized to {recipient} on {day}, so whoever"
@@ -246,29 +365,90 @@ def contradictions_of(
                         column=column,
                         **then,
                     ),
+                    Sentence(
+                        "Leave {column} out of this table by marking it as identifying.",
+                        column=column,
+                    ),
                 )
-        if release.is_publication and rows_of(release.source) != rows_of(source):
-            found.setdefault(
-                sensitive,
-                Sentence(
-                    "another edition of the table was published on {day}, so whoever has both"
-                    " sees in the differences the {sensitive} of people who came, left or changed",
-                    sensitive=sensitive,
-                    **then,
-                ),
-            )
-        if release.is_publication and not _same_or_coarser(published, release):
-            found.setdefault(
-                sensitive,
-                Sentence(
-                    "another generalized table with {sensitive} was published on {day}, with"
-                    " levels that are neither all higher nor all lower: the two together can"
-                    " narrow somebody's value",
-                    sensitive=sensitive,
-                    **then,
-                ),
-            )
-    return found
+        if release.is_publication and release.number not in followed:
+            others = (release, before, releases)
+            yield from _against_publication(published, source, *others)
+
+
+def _against_publication(
+    published: Published,
+    source: TableSource,
+    release: ReleaseRecord,
+    before: int,
+    releases: Sequence[ReleaseRecord],
+) -> Iterator[_Contradiction]:
+    """Yield what speaks against publishing a table beside an earlier generalized one.
+
+    `before` says how many other editions were published.
+    """
+    sensitive, then = published.decided.sensitive, {"day": release.day}
+    edition = published.edition
+    if rows_of(release.source) != rows_of(source) and not (edition and edition.covers(release)):
+        yield _Contradiction(
+            sensitive,
+            Sentence(
+                "another edition of the table was published on {day}, so whoever has both sees in"
+                " the differences the {sensitive} of people who came, left or changed",
+                sensitive=sensitive,
+                **then,
+            ),
+            *_edition_remedy(published, release, before, releases),
+        )
+    if not _same_or_coarser(published, release):
+        yield _Contradiction(
+            sensitive,
+            Sentence(
+                "another generalized table with {sensitive} was published on {day}, with levels"
+                " that are neither all higher nor all lower: the two together can narrow"
+                " somebody's value",
+                sensitive=sensitive,
+                **then,
+            ),
+            Sentence(
+                "Choose the levels of then, or such as are all higher or all lower, with the same"
+                " columns and hierarchies."
+            ),
+        )
+
+
+def _edition_remedy(
+    published: Published,
+    release: ReleaseRecord,
+    before: int,
+    releases: Sequence[ReleaseRecord],
+) -> tuple[Sentence, bool]:
+    """Return what helps where another edition was published, and whether comparing both may."""
+    why, unlike = obstacle_beside(published.made, releases), None
+    followed = Sentence(
+        "Publish it with counterfeits, at the levels of then: who came since enters in groups, the"
+        " records of who left stay, and all editions together tell no more of anybody than how"
+        " often each value occurs in one group."
+        if why is None
+        else "It can't follow with counterfeits, since {why}.",
+        **({} if why is None else {"why": why}),
+    )
+    if before > 1:
+        compared = Sentence(
+            "More than two editions can't be compared, and {count:,} {count:other was|others were}"
+            " published.",
+            count=before,
+        )
+    elif (unlike := not_comparable(published.made, _facts(published), release)) is not None:
+        compared = Sentence(
+            "The two can't be compared, since {why}. You can open the table of then.", why=unlike
+        )
+    else:
+        compared = Sentence(
+            "Compare it with that edition's bundle: it may follow if both leave enough values of"
+            " everybody. Or open the table of then."
+        )
+    told = (followed, compared) if why is None else (compared, followed)
+    return joined(*told), before == 1 and unlike is None
 
 
 def _same_or_coarser(published: Published, earlier: ReleaseRecord) -> bool:
@@ -290,7 +470,7 @@ def _facts(published: Published) -> dict[str, Any]:
         "sensitive": decided.sensitive,
         "quasi_identifiers": list(decided.quasi_identifiers),
         "levels": [int(level) for level in published.node],
-        "hierarchies": hierarchies_digest(published.searched.prepared.hierarchies),
+        "hierarchies": hierarchies_digest(published.made.prepared.hierarchies),
         "suppressed_rows": published.made.classes.suppressed,
         # What is known of the population changes nothing about the table.
         "decided": to_plain(replace(decided, population=None, sampling_fraction=None)),
@@ -313,6 +493,8 @@ def _details(published: Published) -> dict[str, Any]:
         "generalization": _facts(published),
         "risk": published.risk,
         "alone": told_alone(published.alone),
+        **({"edition": published.edition.facts} if published.edition is not None else {}),
+        **({FOLLOWED: published.remembered} if published.remembered is not None else {}),
     }
 
 
@@ -325,6 +507,7 @@ def _identifier(project: ProjectFile, published: Published) -> str:
         "columns": to_plain(published.document.columns),
         "source": None if source is None else [source.digest, source.rows],
         "row_order": order_to_tell(published.document.rows_as_in_table)["order"],
+        **({"shown": published.shown} if published.shown else {}),
     }
     key = project.secret.derive("release identifier")
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
@@ -335,9 +518,9 @@ def _contents(
 ) -> BundleContents:
     """Return what a publication's bundle holds."""
     context.report(0.0, "Describing the table")
-    told = generalized_facts(published)
-    if contradicted:
-        told = replace(told, limits=(CONTRADICTED, *told.limits))
+    told = generalized_facts(published, contradicted)
+    if published.edition is not None:
+        told = replace(told, promises=(*told.promises, published.edition.promise))
     document, made = published.document, published.made
     table, order = rows_made(made, keys, release_id, bool(document.rows_as_in_table))
     return BundleContents(
@@ -352,6 +535,7 @@ def _contents(
         rows_as_in_table=bool(document.rows_as_in_table),
         order=order,
         language=spoken(),
+        terms=document.terms,
     )
 
 
@@ -364,16 +548,18 @@ def rows_made(
 ) -> tuple[Table, RowStream]:
     """Return published rows of every sort, and what makes all of them while they are written.
 
-    Where rows belong to units, a last column says `whose` they are, under keys if these are given.
+    Where keys are given, further columns say `whose` rows are, under these, and where they stand.
     """
     document, table = made.prepared.document, made.prepared.table
-    unit, of_rows = document.unit, None
+    unit, beside = document.unit, {} if whose is None else dict(WHERE)
     read = {*made.columns, *(() if document.record_key is None else (document.record_key,))}
     if unit is not None and whose is not None:
         read |= set(unit.columns)
 
         def of_rows(batch: pa.RecordBatch, _places: Places) -> Marks:
             return units_in(batch, unit, whose)
+
+        beside[UNIT] = of_rows
 
     witnesses, places = _of_every_sort(made, read)
     plan = Plan(
@@ -386,7 +572,7 @@ def rows_made(
         release_id=release_id,
     )
     releaser = plan.bind(keys, made, leaving=True, placed=True)
-    frame, _ = releaser.shown_alone(witnesses, places)
+    frame = releaser.of_every_sort(witnesses, places)
     labels = {
         name: texts
         for name, texts in table.batches.value_labels.items()
@@ -394,7 +580,18 @@ def rows_made(
     }
     named = table.batches.column_labels
     titles = {name: text for name, text in named.items() if name in made.columns}
-    return Table(frame, labels, titles), stream_of(releaser, table, of_rows, made.chosen())
+    reasons = {
+        name: known
+        for name, known in table.batches.missing_reasons.items()
+        if {name, known.companion} <= set(made.columns) and name not in made.changed
+    }
+    periods = {
+        name: period
+        for name, period in table.batches.periods.items()
+        if name in made.columns and name not in made.changed
+    }
+    shown = Table(frame, labels, titles, missing_reasons=reasons, periods=periods)
+    return shown, stream_of(releaser, table, beside, made.chosen())
 
 
 def _of_every_sort(made: ClassedRows, names: Collection[str]) -> tuple[Table, Places]:
@@ -404,7 +601,7 @@ def _of_every_sort(made: ClassedRows, names: Collection[str]) -> tuple[Table, Pl
         summary = looked_at(made.prepared.document, table, Silent())
         return summary.witnesses, summary.places
     types = {name: kind for name, kind in table.batches.types.items() if name in names}
-    found = Witnesses(types, made.columns)
+    found = TypeEvidence(table.batches, types, made.columns)
     for read in table.read(list(types), "Looking at the rows", Silent()):
         batch, rows = chosen.of(*read)
         if len(rows):
@@ -420,9 +617,9 @@ def _spec(made: ClassedRows, spec: ColumnSpec) -> ColumnSpec:
     return ColumnSpec(spec.name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, labels)
 
 
-def generalized_facts(published: Published) -> Generalized:
-    """Return what is told about a generalized table."""
-    decided, prepared = published.decided, published.searched.prepared
+def generalized_facts(published: Published, contradicted: bool) -> Generalized:
+    """Return what is told about a generalized table, which may contradict earlier releases."""
+    decided, prepared = published.decided, published.made.prepared
     unit = published.document.unit
     levels = {
         hierarchy.column: (int(level), hierarchy.height - 1)
@@ -452,6 +649,7 @@ def generalized_facts(published: Published) -> Generalized:
         },
         suppression=left[decided.suppressed] if rows else "",
         limits=(
+            *([CONTRADICTED] if contradicted else []),
             *filter(None, [labels_sentence(labels_from_rows(published.document, [shown]))]),
             *publication_limits(published.document, published.alone, advice=False),
             *LIMITS,
@@ -460,6 +658,7 @@ def generalized_facts(published: Published) -> Generalized:
             hierarchy.column: _above(hierarchy, level, published)
             for hierarchy, level in zip(prepared.hierarchies, published.node, strict=True)
         },
+        starred=rows if decided.suppressed is Suppressed.STARRED else 0,
     )
 
 

@@ -23,6 +23,8 @@ from sfumato.formats.columns.arrays import (
     text_array,
     unmasked,
 )
+from sfumato.formats.columns.exact import is_inexact, with_one_zero, with_same_digits
+from sfumato.formats.options import READING_VERSION
 from sfumato.formats.table_format import BATCH_ROWS, Batches
 
 ColumnType = str | tuple[str, ...]
@@ -90,7 +92,7 @@ def arrow_type(kind: ColumnType) -> pa.DataType:
     return _TYPES[kind]
 
 
-def table_of(batch: pa.RecordBatch, schema: Schema) -> Table:
+def table_of(batch: pa.RecordBatch, schema: Schema, reading: int = READING_VERSION) -> Table:
     """Return a batch's rows as the careful readers of files would have read them.
 
     Parameters
@@ -100,6 +102,8 @@ def table_of(batch: pa.RecordBatch, schema: Schema) -> Table:
         columns have is no matter as long as nothing is lost.
     schema
         How each column is read.
+    reading
+        The version of reading.
 
     Raises
     ------
@@ -117,7 +121,10 @@ def table_of(batch: pa.RecordBatch, schema: Schema) -> Table:
                 "Give the rows all columns of the plan, each once and by its name.",
                 column=name,
             )
-        frame[name] = _column(batch.column(places[0]), name, kind)
+        values = batch.column(places[0])
+        if reading > 1 and kind == str(pa.float64()):
+            values = with_one_zero(with_same_digits(values) if is_inexact(values.type) else values)
+        frame[name] = _column(values, name, kind)
     return Table(pd.DataFrame(frame, index=range(batch.num_rows), copy=False), is_part=True)
 
 
@@ -143,7 +150,15 @@ def batches_of(table: Table) -> Batches:
         whole = pa.table([known[name] for name in names], names=list(names))
         return iter(whole.to_batches(max_chunksize=BATCH_ROWS))
 
-    return Batches(types, table.rows, table.value_labels, table.column_labels, read)
+    return Batches(
+        types,
+        table.rows,
+        table.value_labels,
+        table.column_labels,
+        read,
+        missing_reasons=table.missing_reasons,
+        periods=table.periods,
+    )
 
 
 def _array(column: ArrowColumn) -> pa.Array:
@@ -271,7 +286,8 @@ def batch_of(frame: pd.DataFrame, schema: pa.Schema, *, coded: bool = False) -> 
         held_once = pa.types.is_dictionary(field.type) or (coded and field.type == pa.string())
         array = _array(column) if held_once else column.block(slice(None))
         if not pa.types.is_dictionary(array.type):
-            array = _cast(array, field.name, field.type)
+            # Rounding and noise make zeros with a sign, which files would tell from others.
+            array = with_one_zero(_cast(array, field.name, field.type))
         arrays.append(array)
     return pa.record_batch(arrays, names=schema.names)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sfumato import __version__
 from sfumato.engine.core.errors import SfumatoError
@@ -25,12 +25,13 @@ from sfumato.formats.bundles.writing import (
     write_bundle_zip,
 )
 from sfumato.formats.files import refusal_to_write
-from sfumato.project.document.model import Document, Source
-from sfumato.project.errors import TargetExists
+from sfumato.project.document.model import Document, TableSource, to_plain
+from sfumato.project.errors import ProjectReplaced, TargetExists
 from sfumato.project.ledger import EntryKind, ReleaseRecord, order_to_tell, policy_to_keep
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, end_release, finish
 from sfumato.project.store.files import Staging, digest_of_bundle, pending_in, sync_tree
+from sfumato.project.store.kept_releases import KeptRelease
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class ReleaseOutcome:
 
 
 @dataclass(frozen=True)
-class Making:
+class BundleSpec:
     """A bundle that may be made: everything but its files.
 
     Parameters
@@ -76,7 +77,7 @@ class Making:
     """
 
     document: Document
-    source: Source
+    source: TableSource
     recipient: str
     release_id: str
     contents: Callable[[Context], BundleContents]
@@ -90,7 +91,7 @@ class Making:
 
 def make_bundle(
     project: ProjectFile,
-    making: Making,
+    making: BundleSpec,
     target: Path,
     format_name: str,
     context: Context,
@@ -108,7 +109,7 @@ def make_bundle(
     CannotWrite, DiskFull
         If the folder does not take the bundle. Nothing of it is left then.
     SfumatoError
-        As `Making.contents`.
+        As `BundleSpec.contents`.
     """
     refuse_existing(target)
     at_step("planned")
@@ -119,13 +120,13 @@ def make_bundle(
         dcat=making.dcat,
     )
     at_step("computed")
-    with _folder_for(target):
-        with _staged(project, staging):
+    with folder_for(target):
+        with staged(project, staging):
             at_step("noted")
             files = _write(contents, staging, format_name, Part(context, 0.5, 1.0), at_step)
             number = prepare(project, making, staging, format_name, files)
         at_step("prepared")
-        _publish(project, staging.recorded(files.digest, number), at_step)
+        publish(project, staging.recorded(files.digest, number), at_step)
     at_step("completed")
     record = next(release for release in project.releases if release.number == number)
     return ReleaseOutcome(target, record)
@@ -154,7 +155,7 @@ def refuse_existing(target: Path) -> None:
 
 
 @contextmanager
-def _folder_for(target: Path) -> Iterator[None]:
+def folder_for(target: Path) -> Iterator[None]:
     """Make the target's folder; take it away again if the release comes to nothing."""
     missing = [folder for folder in target.parents if not os.path.lexists(folder)]
     try:
@@ -176,7 +177,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 
 @contextmanager
-def _staged(project: ProjectFile, staging: Staging) -> Iterator[None]:
+def staged(project: ProjectFile, staging: Staging) -> Iterator[None]:
     """Note the staging; where its bundle comes to nothing, leave no trace of it."""
     with project.database.transaction() as connection:
         staging.note(connection)
@@ -185,7 +186,7 @@ def _staged(project: ProjectFile, staging: Staging) -> Iterator[None]:
     except BaseException as error:
         # What can't be removed now stays noted, and is removed at the next start.
         with suppress(OSError, SfumatoError):
-            if not _is_prepared(project, staging):
+            if not (project.database.in_place and _is_prepared(project, staging)):
                 staging.remove_files()
                 with project.database.transaction() as connection:
                     staging.clear(connection)
@@ -219,7 +220,7 @@ def _write(
 
 def prepare(
     project: ProjectFile,
-    making: Making,
+    making: BundleSpec,
     staging: Staging,
     format_name: str,
     files: BundleFiles,
@@ -250,11 +251,15 @@ def prepare(
         entry = project.ledger.append(connection, EntryKind.RELEASE_PREPARED, details)
         if pending:
             staging.recorded(files.digest, entry.number).note(connection)
+    whole = {**details, "policy": to_plain(making.document)}
+    project.kept_releases.keep(
+        KeptRelease(entry.digest, entry.recorded_at, whole, staging, pending)
+    )
     return entry.number
 
 
 def _details(
-    making: Making, staging: Staging, format_name: str, files: BundleFiles
+    making: BundleSpec, staging: Staging, format_name: str, files: BundleFiles
 ) -> dict[str, Any]:
     source = making.source
     return {
@@ -280,21 +285,64 @@ def _details(
     }
 
 
-def _publish(project: ProjectFile, staging: Staging, at_step: AtStep) -> None:
-    """Give the bundle its final name and record that, or take the release back."""
+def publish(project: ProjectFile, staging: Staging, at_step: AtStep) -> None:
+    """Give a recorded bundle its final name and record that, or take the release back.
+
+    Raises
+    ------
+    TargetExists, CannotWrite, DiskFull, ProjectReplaced
+        As `make_bundle` and `complete`.
+    """
     try:
+        project.database.require_place()
         finish(staging, at_step)
+    except ProjectReplaced:
+        take_back(project, staging, "the project was replaced")
+        raise
     except FileExistsError:
-        _take_back(project, staging, "its name was taken")
+        take_back(project, staging, "its name was taken")
         refuse_existing(staging.target_path)
         raise
     except OSError as error:
         if digest_of_bundle(staging.target_path) != staging.digest:
-            _take_back(project, staging, "it could not get its final name")
+            take_back(project, staging, "it could not get its final name")
             raise refusal_to_write(error, staging.target_path) from None
-    end_release(project.database, project.ledger, staging, EntryKind.RELEASE_COMPLETED, "")
+    complete(project, staging)
 
 
-def _take_back(project: ProjectFile, staging: Staging, reason: str) -> None:
+def complete(project: ProjectFile, staging: Staging) -> None:
+    """Record that a release's files have their final name.
+
+    Raises
+    ------
+    ProjectReplaced
+        If the project's file was replaced since: what this computer keeps of the release is
+        recorded then when the project is opened next.
+    """
+    try:
+        end_release(project.database, project.ledger, staging, EntryKind.RELEASE_COMPLETED, "")
+    except ProjectReplaced:
+        kept = any(kept.staging.folder == staging.folder for kept in project.kept_releases.read())
+        raise ProjectReplaced(
+            "The release to {recipient} is made ({target}), but the project {path} was moved,"
+            " deleted or replaced by another program meanwhile, so its ledger may not tell of it.",
+            _RECORDED_NEXT if kept else _NOT_RECORDED,
+            recipient=staging.recipient,
+            target=staging.target,
+            path=project.path,
+        ) from None
+
+
+_RECORDED_NEXT: Final = (
+    "Send the release to nobody yet. This computer keeps what the ledger has of it: open the"
+    " project under that name, and it is recorded again."
+)
+_NOT_RECORDED: Final = "Remove the release, open the project that is there now, and make it again."
+
+
+def take_back(project: ProjectFile, staging: Staging, reason: str) -> None:
+    """Remove a release's files, which nobody was given, and record that."""
     staging.remove_files()
+    entries = {entry.number: entry.digest for entry in project.ledger.entries}
+    project.kept_releases.forget(entries[staging.prepared or 0])
     end_release(project.database, project.ledger, staging, EntryKind.RELEASE_ABANDONED, reason)

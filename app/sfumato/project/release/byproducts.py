@@ -112,7 +112,7 @@ def within_sentence(spec: ColumnSpec) -> str:
 
 
 _REMEDY: Final = (
-    "Mend these rows in the source table, or give the column another role than that of a weight."
+    "Correct these rows in the source table, or give the column another role than that of a weight."
 )
 
 

@@ -29,7 +29,7 @@ from sfumato.engine.table.micro_groups import (
     PublicAttribute,
     micro_groups,
 )
-from sfumato.engine.table.table import Dealt, EncodedColumn, Table
+from sfumato.engine.table.table import EncodedColumn, GroupAssignment, Table
 from sfumato.formats.columns.arrays import NativeColumn
 from sfumato.project.document.model import Document
 from sfumato.project.release.long_counts import Packing, series_of
@@ -186,8 +186,8 @@ class GroupsInParts:
 
     counts: Mapping[str, GroupCounts]
     sizes: Numbers = field(repr=False)
-    dealt: Dealt | None = field(repr=False, default=None)
-    _columns: tuple[_Values, ...] = field(repr=False, default=())
+    dealt: GroupAssignment | None = field(repr=False, default=None)
+    _columns: tuple[_ReleasedValues, ...] = field(repr=False, default=())
     _keys: npt.NDArray[np.generic] = field(repr=False, default_factory=_none)
     _members: Numbers = field(repr=False, default_factory=_none)
 
@@ -251,9 +251,9 @@ class CountedGroups:
         own: Sequence[ColumnSpec],
         types: Mapping[str, pa.DataType],
     ) -> None:
-        self._public = [_Values(spec, types[spec.name]) for spec in public]
+        self._public = [_ReleasedValues(spec, types[spec.name]) for spec in public]
         self._own = [
-            _Values(replace(spec, coding=None), types[spec.name])
+            _ReleasedValues(replace(spec, coding=None), types[spec.name])
             for spec in own
             if spec.kind != "numeric" or spec.binning is not None
         ]
@@ -358,7 +358,7 @@ def counted_groups(
     return found
 
 
-class _Values:
+class _ReleasedValues:
     """The values of a column as it is released, each with a number, as they are met."""
 
     def __init__(self, spec: ColumnSpec, kind: pa.DataType) -> None:

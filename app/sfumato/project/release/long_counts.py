@@ -276,7 +276,7 @@ def columns_of(batch: pa.RecordBatch, names: Sequence[str]) -> Table:
     return Table(frame, is_part=True)
 
 
-class OpenColumn:
+class CountedOpenColumn:
     """A column that leaves unperturbed: its values' marks, and what is counted of them."""
 
     def __init__(self, spec: ColumnSpec) -> None:

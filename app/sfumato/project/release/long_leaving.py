@@ -82,6 +82,19 @@ def leaving_rows(
     return table.keep(asked, find)
 
 
+def every_row_leaving(table: LongTable, unit: Unit, context: Context) -> LongTable:
+    """Return the table of rows that all leave, with whose they are.
+
+    Raises
+    ------
+    TableError
+        If a row's unit is missing.
+    """
+    every = replace(unit, most_rows=table.rows)
+    found = _Units(table, every, ()).units(None, context)
+    return table.leaving_by(replace(found, unit=unit))
+
+
 def propose_long_unit(
     document: Document,
     table: LongTable,

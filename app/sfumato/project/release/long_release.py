@@ -31,8 +31,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import GroupProtection, ReleaseRequest
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import Hashes, order_words
-from sfumato.engine.table.combinations import Marks
-from sfumato.engine.table.table import Dealt, GroupRows
+from sfumato.engine.table.table import GroupAssignment, GroupRows
 from sfumato.formats.columns.arrays import Distinct
 from sfumato.formats.table_format import RowStream
 from sfumato.project.document.entry_plan import EntryPlan
@@ -44,10 +43,13 @@ from sfumato.project.release.long_table import LongTable, naming_rows, refuse_re
 from sfumato.project.release.plan import Plan, Releaser, request_of
 from sfumato.project.release.workers import MOST_TOGETHER
 
-Whose = Callable[[pa.RecordBatch, npt.NDArray[np.int64]], Marks]
-"""Returns a number for the unit of each of some rows, which stand in these places of the table."""
+Beside = Mapping[str, Callable[[pa.RecordBatch, npt.NDArray[np.int64]], npt.NDArray[np.generic]]]
+"""Returns further columns of some rows, by name, which stand in these places of the table."""
 UNIT: Final = "sfumato unit"
-"""The last column of rows that say whose they are."""
+"""The column of rows that says whose they are."""
+ROW: Final = "sfumato row"
+"""The column of rows that says where they stand in the table."""
+WHERE: Final[Beside] = {ROW: lambda _, rows: rows}
 MOST_DEALT: Final = 1 << 25
 """So many pieces of groups are dealt out in parts at most, 20 bytes each."""
 _DRAWN: Final = ("0", "1", "2", "3")
@@ -55,21 +57,24 @@ _WORDS: Final = ("sfumato order 1", "sfumato order 2", "sfumato key")
 
 
 def stream_of(
-    releaser: Releaser, table: LongTable, whose: Whose | None = None, chosen: Chosen | None = None
+    releaser: Releaser,
+    table: LongTable,
+    beside: Beside | None = None,
+    chosen: RowSelection | None = None,
 ) -> RowStream:
     """Return the rows of a release, to be made while they are written.
 
-    Where it is asked `whose` they are, a last column (`UNIT`) says so. Only those that are
-    `chosen` leave.
+    Columns that are asked for `beside` come last. Only those rows that are `chosen` leave.
     Where a row does not fit the plan, or record keys repeat, making them raises what
     `Releaser.release_batch` and `refuse_repeated` do.
     """
     rows = table.rows if chosen is None else chosen.rows
-    return RowStream(rows, lambda *given: _made(releaser, table, whose, chosen, *given), table.held)
+    made = partial(_made, releaser, table, beside or {}, chosen)
+    return RowStream(rows, made, table.at_once >= table.rows)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class RowSelection:
     """Which rows leave, where not all do.
 
     Parameters
@@ -113,15 +118,15 @@ def drawn_groups(
     found = {}
     for place, entry in enumerate(each for each in plan.entries if each.key in groups):
         part = Part(context, place / len(groups), (place + 1) / len(groups))
-        drawn = _Draw(plan, entry, keys, groups[entry.key])
+        drawn = _GroupDraw(plan, entry, keys, groups[entry.key])
         settings = (entry.attributes, entry.mechanism, entry.settings)
         asked = ("dealt", keys, repr((plan.columns, plan.record_key, settings)))
-        dealt: Dealt = table.keep(asked, partial(drawn.dealt, table, part))
+        dealt: GroupAssignment = table.keep(asked, partial(drawn.dealt, table, part))
         found[entry.key] = replace(groups[entry.key], dealt=dealt)
     return found
 
 
-class _Draw:
+class _GroupDraw:
     """One pass that draws from the groups of a policy entry."""
 
     def __init__(self, plan: Plan, entry: EntryPlan, keys: KeyRing, groups: GroupsInParts) -> None:
@@ -136,9 +141,9 @@ class _Draw:
         self._hidden = np.empty(len(self._places), dtype=np.uint32)
         self._hidden[self._places] = np.arange(len(self._places))
 
-    def dealt(self, table: LongTable, context: Context) -> Dealt:
+    def dealt(self, table: LongTable, context: Context) -> GroupAssignment:
         """Read all rows; see `drawn_groups`."""
-        plan, parts, pieces = self._releaser.plan, list[Dealt](), 0
+        plan, parts, pieces = self._releaser.plan, list[GroupAssignment](), 0
         key = () if plan.record_key is None else (plan.record_key,)
         names = (*key, *plan.groups[self._entry.key], *self._entry.attributes)
         part, rest = Part(context, 0.0, 0.8), Part(context, 0.8, 1.0)
@@ -157,7 +162,7 @@ class _Draw:
                     raise _too_much(
                         self._entry.key, "more than {most:,} {most:sample|samples}", MOST_DEALT
                     )
-        return Dealt.joined(parts)
+        return GroupAssignment.joined(parts)
 
     def _request(self, batch: pa.RecordBatch, places: npt.NDArray[np.int64]) -> ReleaseRequest:
         schema = self._releaser.plan.schema
@@ -231,12 +236,12 @@ def fitted_rows(
 def _made(
     releaser: Releaser,
     table: LongTable,
-    whose: Whose | None,
-    chosen: Chosen | None,
+    beside: Beside,
+    chosen: RowSelection | None,
     context: Context,
     folder: Path,
 ) -> Iterator[pa.RecordBatch]:
-    plan, texts = releaser.plan, _Texts()
+    plan, texts = releaser.plan, _RepeatedTexts()
     order_key = releaser.keys.for_row_order(plan.release_id)
     part = Part(context, 0.0, 0.6)
 
@@ -247,8 +252,8 @@ def _made(
                 continue
             with naming_rows(rows):
                 released, hashes = releaser.release_part(batch, coded=True, places=rows)
-            if whose is not None:
-                released = released.append_column(UNIT, pa.array(whose(batch, rows)))
+            for name, found in beside.items():
+                released = released.append_column(name, pa.array(found(batch, rows)))
             yield released, hashes, order_words(hashes[:, 0].copy(), order_key)
 
     with Buckets(folder, table.rows) as buckets:
@@ -266,7 +271,7 @@ def _made(
                 yield texts.brought_back(ordered)
 
 
-class _Texts:
+class _RepeatedTexts:
     """Texts that repeat, known by numbers while their rows are put into order."""
 
     def __init__(self) -> None:

@@ -23,26 +23,33 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.disclosure.open_columns import sample_rows
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import (
     Attribute,
-    Beyond,
     EncodedColumn,
+    FullTableRange,
+    MeasuredRows,
+    MeasuredUnit,
     Table,
     encode_attribute,
     encode_column,
     no_column,
     with_proposed_domain,
 )
-from sfumato.project.document.model import Document, Unit
+from sfumato.project.document.entry_plan import is_measured_for_unit
+from sfumato.project.document.model import Document, PolicyEntry, Unit
 from sfumato.project.release.byproducts import check_weights
-from sfumato.project.release.groups import CountedGroups, counted_groups
+from sfumato.project.release.groups import CountedGroups, counted_groups, with_groups
 from sfumato.project.release.long_counts import (
     Buckets,
-    OpenColumn,
+    CountedOpenColumn,
     ValueCounts,
     put_keys,
     repeated_keys,
@@ -57,8 +64,7 @@ from sfumato.project.release.long_leaving import (
 from sfumato.project.release.long_table import (
     SAMPLE,
     LongTable,
-    Sampling,
-    frame_of,
+    RowSampler,
     naming_rows,
     refuse_repeated,
     refuse_soon,
@@ -66,7 +72,8 @@ from sfumato.project.release.long_table import (
     weights_in,
 )
 from sfumato.project.release.release_columns import attributes_of
-from sfumato.project.release.units import propose_unit, with_once_drawn
+from sfumato.project.release.units import by_unit, one_of_each, propose_unit, with_once_drawn
+from sfumato.project.release.witnesses import frame_of
 
 _COUNTED: Final = 1 << 16
 """The values of a column that has more different ones are not counted one by one."""
@@ -156,14 +163,22 @@ class LongSurvey:
             series = self.column(spec.name)
         return with_proposed_domain(self._only(series), spec)
 
-    def attributes(self, specs: Sequence[ColumnSpec]) -> tuple[Attribute, ...]:
+    def attributes(
+        self, specs: Sequence[ColumnSpec], unit: Unit | None = None
+    ) -> tuple[Attribute, ...]:
         """Return what a mechanism knows about the attributes of a policy entry.
 
         Raises
         ------
         DomainError
             If a row does not fit.
+        TableError, PolicyError
+            See `by_unit`.
         """
+        known = zip(self._attributes(specs), specs, strict=True)
+        return tuple(self.by_unit(one, spec, unit, Silent()) for one, spec in known)
+
+    def _attributes(self, specs: Sequence[ColumnSpec]) -> tuple[Attribute, ...]:
         [first, *others] = specs
         found = None if others or stays_number(first) else self.counts.get(first.name)
         if found is None:
@@ -217,6 +232,14 @@ class LongSurvey:
         columns = {name: EncodedColumn(attribute, none) for name, attribute in found.items()}
         told = self._told(list(counted.values()), columns, context)
         return {name: column.attribute for name, column in told.items()}
+
+    def grouped_as_released(
+        self, document: Document, entry: PolicyEntry, attributes: Sequence[Attribute]
+    ) -> list[Attribute]:
+        """Return the attributes of a policy entry with the groups that its releases have."""
+        asked = replace(document, policy=(entry,))
+        found = self._grouped(asked, {one.name: one for one in attributes}, Silent())
+        return [found.get(one.name, one) for one in attributes]
 
     def grouped(
         self,
@@ -274,13 +297,22 @@ class LongSurvey:
         PolicyError
             If it is not the same in all rows of a unit although that is stated.
         """
-        if unit is None or spec.name not in unit.constant:
+        if unit is None:
+            return attribute
+        attribute = replace(attribute, units=self._measured(attribute, spec, unit))
+        if spec.name not in unit.constant:
             return attribute
         drawn = units_drawn(self.table, unit, spec, context)
         if attribute.domain is None:
             return attribute
         seen = drawn_as(spec, self.column(spec.name)).drop_duplicates()
         return replace(attribute, counts=drawn.counts(seen, attribute.domain, spec.name))
+
+    def _measured(self, attribute: Attribute, spec: ColumnSpec, unit: Unit) -> MeasuredRows:
+        """Return what is known of an attribute in one row of each unit of the sample's."""
+        found = encode_column(self.sample, replace(spec, domain=attribute.domain)).attribute
+        rows = one_of_each(units_of(self.sample, unit.columns))
+        return MeasuredRows(MeasuredUnit(unit.columns, 1), found.at_rows(rows))
 
     @contextmanager
     def _naming_row(self, spec: ColumnSpec, context: Context) -> Iterator[None]:
@@ -312,7 +344,7 @@ class LongSurvey:
             if ends:
                 encode_column(self._only(pd.Series(ends, name=spec.name)), spec)
             found = encode_column(self.sample, spec)
-        beyond = Beyond(profile.present, *ends) if ends else None
+        beyond = FullTableRange(profile.present, *ends) if ends else None
         return replace(found, attribute=replace(found.attribute, beyond=beyond))
 
     def _categories(self, spec: ColumnSpec, context: Context) -> Attribute:
@@ -414,14 +446,30 @@ class MemorySurvey:
         """Return a column whose domain is what the rows suggest."""
         return with_proposed_domain(self.table, spec)
 
-    def attributes(self, specs: Sequence[ColumnSpec]) -> tuple[Attribute, ...]:
+    def attributes(
+        self, specs: Sequence[ColumnSpec], unit: Unit | None = None
+    ) -> tuple[Attribute, ...]:
         """Return what a mechanism knows about the attributes of a policy entry."""
-        return tuple(encode_column(self.table, spec).attribute for spec in specs)
+        encoded = [encode_column(self.table, spec) for spec in specs]
+        if unit is not None:
+            codes = units_of(self.table, unit.columns)
+            encoded = [by_unit(unit, codes, column) for column in encoded]
+        return tuple(column.attribute for column in encoded)
 
     def attributes_of(self, document: Document, context: Context) -> dict[str, Attribute]:
         """Return the attributes of a policy."""
         del context
         return attributes_of(document, self.table)
+
+    def grouped_as_released(
+        self, document: Document, entry: PolicyEntry, attributes: Sequence[Attribute]
+    ) -> list[Attribute]:
+        """Return the attributes of a policy entry with the groups that its releases have."""
+        names = [attribute.name for attribute in attributes]
+        columns = {name: encode_column(self.table, document.column(name)) for name in names}
+        asked = (document, self.table, columns, entry.mechanism, entry.settings, Silent())
+        found = with_groups(*asked)
+        return [replace(one, groups=found[one.name].attribute.groups) for one in attributes]
 
     def check_weights(self, document: Document, context: Context) -> None:
         """Refuse sampling weights that say nothing."""
@@ -447,6 +495,75 @@ def surveyed(source: Table | LongSurvey) -> Survey:
     return MemorySurvey(source) if isinstance(source, Table) else source
 
 
+def measured_for_unit(document: Document, source: Survey, noise: KeyedNoise) -> Document:
+    """Return the document with the statistics that bundles tell measured for the unit.
+
+    What was measured of single rows can't be bounded for a unit, so it is measured anew.
+
+    Parameters
+    ----------
+    document, source
+        What is decided, and what is known of the rows.
+    noise
+        Draws noise for the statistics.
+
+    Raises
+    ------
+    SfumatoError
+        If they can't be measured.
+    """
+
+    def measured(entry: PolicyEntry) -> PolicyEntry:
+        if document.unit is None or is_measured_for_unit(document, entry):
+            return entry
+        kept = mechanism_called(entry.mechanism).without_measured(entry.settings)
+        return completed_entry(document, replace(entry, settings=kept), source, noise)
+
+    return replace(document, policy=tuple(map(measured, document.policy)))
+
+
+def completed_entry(
+    document: Document, entry: PolicyEntry, source: Survey, noise: KeyedNoise
+) -> PolicyEntry:
+    """Return a policy entry whose settings hold what the table decides, too.
+
+    Raises
+    ------
+    SfumatoError
+        If the settings can't be met for the columns.
+    """
+    mechanism = mechanism_called(entry.mechanism)
+    if not mechanism.completes_settings:
+        return entry
+    found = source.attributes([document.column(n) for n in entry.attributes], document.unit)
+    known = tuple(replace(one, hierarchy=document.hierarchies.get(one.name)) for one in found)
+    if mechanism.needs_groups and document.unit is None:
+        known = tuple(source.grouped_as_released(document, entry, known))
+    return replace(entry, settings=dict(mechanism.complete_settings(known, entry.settings, noise)))
+
+
+def first_settings(
+    document: Document,
+    table: Table | None,
+    attributes: Sequence[Attribute],
+    mechanism: str,
+    noise: KeyedNoise,
+) -> Settings:
+    """Return the settings that a mechanism begins with, its groups found in a table in memory.
+
+    Raises
+    ------
+    SfumatoError
+        If they can't be measured, or the groups can't be formed.
+    """
+    made = mechanism_called(mechanism)
+    if made.needs_groups and table is not None and document.unit is None:
+        names = tuple(attribute.name for attribute in attributes)
+        entry = PolicyEntry(names, mechanism, made.default_settings(attributes))
+        attributes = MemorySurvey(table).grouped_as_released(document, entry, attributes)
+    return made.first_settings(tuple(attributes), noise)
+
+
 def survey_of(table: LongTable, context: Context, record_key: str | None = None) -> LongSurvey:
     """Look at all rows of a table once.
 
@@ -460,9 +577,9 @@ def survey_of(table: LongTable, context: Context, record_key: str | None = None)
         If a row can't be read.
     """
     counts = {name: ValueCounts(ColumnSpec(name, Role.INSENSITIVE)) for name in table.columns}
-    many: dict[str, OpenColumn] = {}
+    many: dict[str, CountedOpenColumn] = {}
     repeated: dict[str, int] = {}
-    sampling, secret = Sampling(table), KeyRing(token_bytes(SECRET_BYTES))
+    sampling, secret = RowSampler(table), KeyRing(token_bytes(SECRET_BYTES))
     key = record_key if record_key in table.columns else None
     try:
         if key is not None:
@@ -491,7 +608,7 @@ def survey_of(table: LongTable, context: Context, record_key: str | None = None)
 
 
 def _count(
-    batch: pa.RecordBatch, counts: dict[str, ValueCounts], many: dict[str, OpenColumn]
+    batch: pa.RecordBatch, counts: dict[str, ValueCounts], many: dict[str, CountedOpenColumn]
 ) -> None:
     """Count the values of some rows; columns that turn out to have too many go to `many`."""
     for name, column in many.items():
@@ -502,15 +619,15 @@ def _count(
             many[name] = _seen(counts.pop(name), name)
 
 
-def _seen(counted: ValueCounts, name: str) -> OpenColumn:
+def _seen(counted: ValueCounts, name: str) -> CountedOpenColumn:
     """Return what is known of a column whose values were counted so far."""
-    seen = OpenColumn(ColumnSpec(name, Role.INSENSITIVE))
+    seen = CountedOpenColumn(ColumnSpec(name, Role.INSENSITIVE))
     seen.add_counted(counted)
     return seen
 
 
 def _exact(
-    profile: ColumnProfile, rows: int, seen: OpenColumn, counted: ValueCounts | None
+    profile: ColumnProfile, rows: int, seen: CountedOpenColumn, counted: ValueCounts | None
 ) -> ColumnProfile:
     """Return a profile with what was counted in all rows."""
     facts = seen.facts()

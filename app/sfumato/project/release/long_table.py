@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_bytes
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError, TableError
@@ -40,8 +38,6 @@ from sfumato.engine.table.table import (
     encode_attribute,
     no_column,
 )
-from sfumato.formats.columns.arrays import NativeColumn, in_stated_order, precision
-from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.model import Document
@@ -57,7 +53,7 @@ from sfumato.project.release.long_counts import (
     Buckets,
     ClassSizes,
     ColumnFacts,
-    OpenColumn,
+    CountedOpenColumn,
     ValueCounts,
     class_sizes,
     first_repeats,
@@ -66,17 +62,15 @@ from sfumato.project.release.long_counts import (
     repeated_in,
     series_of,
 )
-from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.release.units import LongUnits
+from sfumato.project.release.witnesses import TypeEvidence, frame_of
 
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
 _KEPT: Final = 16
-_SIGNED: Final = pa.scalar((1 << 63) - 1, pa.uint64())
-"""The largest of the whole numbers with a sign."""
 _MISSING: Final = object()
 _Found = TypeVar("_Found")
-_COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
 
 
 @dataclass(frozen=True)
@@ -105,7 +99,7 @@ class ReleaseSummary:
     left: Table
     left_places: npt.NDArray[np.int64] = field(repr=False)
     encoded: Mapping[str, EncodedColumn]
-    alone: AloneInRelease | None
+    alone: SampleUniques | None
     groups: Mapping[str, GroupsInParts]
 
 
@@ -149,29 +143,40 @@ class LongTable:
     units
         Says which rows leave, where not all of them do; only these are read then.
     held
-        Whether all rows are in memory anyway.
+        All of these rows, where they are in memory anyway.
     """
 
     @classmethod
-    def of(cls, table: Table | LongTable, beside: Path) -> LongTable:
+    def of(cls, table: Table | LongTable, beside: Path | None = None) -> LongTable:
         """Return a table that may be in memory as one whose rows are read whenever needed."""
         if isinstance(table, LongTable):
             return table
-        return cls(batches_of(table), writable(beside), held=True)
+        folder = writable(beside or Path(tempfile.gettempdir()))
+        return cls(batches_of(table), folder, held=table)
 
     batches: Batches
     folder: Path
     units: LongUnits | None = None
-    held: bool = False
+    held: Table | None = field(default=None, repr=False)
     _in_memory: HeldRows = field(default_factory=HeldRows, repr=False)
-    _known: dict[Asked, Summary] = field(default_factory=dict, repr=False)
-    _recalled: tuple[Asked, ReleaseSummary] | None = field(default=None, repr=False)
+    _known: dict[SummaryKey, Summary] = field(default_factory=dict, repr=False)
+    _recalled: tuple[SummaryKey, ReleaseSummary] | None = field(default=None, repr=False)
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:
         """The number of records, n."""
         return self.batches.rows if self.units is None else self.units.rows
+
+    @property
+    def at_once(self) -> int:
+        """How many rows are in memory anyway: all where the table fits."""
+        return 0 if self.held is None else self.held.rows
+
+    @property
+    def most_sampled(self) -> int:
+        """How many rows estimates are made from at most."""
+        return max(SAMPLE, self.at_once)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -218,11 +223,13 @@ class LongTable:
         DomainError, TableError
             If a row does not fit the document.
         """
+        if self.held is not None:
+            return tuple(encode_attribute(self.held, document.column(name)) for name in names)
         read = self.whole.read(names, "Looking at the rows", context)
         types = {name: self.batches.types[name] for name in names}
         orders = {name: each for name, each in self.batches.orders.items() if name in names}
         frame = frame_of((batch for batch, _ in read), types, self.batches.rows, orders)
-        table = Table(frame, self.batches.value_labels, self.batches.column_labels)
+        table = self.batches.table(frame)
         return tuple(encode_attribute(table, document.column(name)) for name in names)
 
     def read(
@@ -238,15 +245,23 @@ class LongTable:
             If there are not as many rows as there were.
         """
         done = 0
-        most = 0 if self.held else HELD_BYTES
-        for batch in made_ahead(self._in_memory.read(self.batches, names, most)):
-            rows = self.batches.rows
-            context.report(min(done / rows, 1.0), rows_done(text, done, rows))
+        for batch in self.every_row(names, text, context):
             left = self.leaving(batch, np.arange(done, done + len(batch)))
             done += len(batch)
             if len(left[1]):
                 yield left
-        if done != self.batches.rows:
+
+    def every_row(
+        self, names: Sequence[str], text: str, context: Context
+    ) -> Generator[pa.RecordBatch]:
+        """Yield all rows of some columns, whether they leave or not; as `read` does otherwise."""
+        done, rows = 0, self.batches.rows
+        most = 0 if self.at_once else HELD_BYTES
+        for batch in made_ahead(self._in_memory.read(self.batches, names, most)):
+            context.report(min(done / rows, 1.0), rows_done(text, done, rows))
+            done += len(batch)
+            yield batch
+        if done != rows:
             raise TableError("The table changed while it was read.", "Start again.")
 
     def leaving(
@@ -280,7 +295,7 @@ class LongTable:
         CannotWrite, DiskFull
             If the disk has no room.
         """
-        asked = Asked.by(document, for_checks, also)
+        asked = SummaryKey.by(document, for_checks, also)
         for known, found in self._known.items():
             if known.tells(asked):
                 return found
@@ -294,17 +309,17 @@ class LongTable:
         """Return what a release needs to know of the table: recalled, or as `summary`."""
         if self._recalled is not None:
             known, found = self._recalled
-            if known.tells(Asked.by(document, for_checks)):
+            if known.tells(SummaryKey.by(document, for_checks)):
                 return found
         return self.summary(document, context, for_checks)
 
     def recall(self, document: Document, known: ReleaseSummary) -> None:
         """Take what is known of the table by a document, so that it is not found out again."""
-        self._recalled = Asked.by(document), known
+        self._recalled = SummaryKey.by(document), known
 
 
 @dataclass(frozen=True)
-class Asked:
+class SummaryKey:
     """What a summary tells.
 
     Parameters
@@ -320,7 +335,9 @@ class Asked:
     unique: bool
 
     @classmethod
-    def by(cls, document: Document, for_checks: bool = True, also: tuple[str, ...] = ()) -> Asked:
+    def by(
+        cls, document: Document, for_checks: bool = True, also: tuple[str, ...] = ()
+    ) -> SummaryKey:
         """Return what is asked of a table by a document; see `LongTable.summary`."""
         unique = for_checks and (
             not document.recipients
@@ -331,7 +348,7 @@ class Asked:
         )
         return cls(repr((document.columns, document.policy, also)), for_checks, unique)
 
-    def tells(self, asked: Asked) -> bool:
+    def tells(self, asked: SummaryKey) -> bool:
         """Whether a summary of this tells what is asked."""
         return self == asked or (self.facts == asked.facts and not asked.for_checks)
 
@@ -377,11 +394,12 @@ def naming_rows(places: npt.NDArray[np.int64]) -> Iterator[None]:
         )
 
 
-class Sampling:
-    """Keeps some rows of a table, drawn evenly, while all are read."""
+class RowSampler:
+    """Keeps some rows of a table, drawn evenly, while all are read; all that are held anyway."""
 
     def __init__(self, table: LongTable) -> None:
-        self._table, self._places = table, sample_rows(table.rows, SAMPLE)
+        self._table = table
+        self._places = sample_rows(0 if table.at_once else table.rows, SAMPLE)
         self._kept: list[pa.RecordBatch] = []
         self._met = 0
 
@@ -394,16 +412,21 @@ class Sampling:
 
     def sample(self) -> Table:
         """Return the rows that were kept."""
-        batches = self._table.batches
+        batches, held, units = self._table.batches, self._table.held, self._table.units
+        if held is not None:
+            if units is None or self._table.rows == held.rows:
+                return held
+            left = units.leave(np.arange(held.rows))
+            return replace(held, frame=held.frame[left].reset_index(drop=True))
         frame = frame_of(self._kept, batches.types, len(self._places), batches.orders)
-        return Table(frame, batches.value_labels, batches.column_labels)
+        return batches.table(frame)
 
 
 class _Pass:
     """One pass over a long table."""
 
     def __init__(
-        self, table: LongTable, document: Document, asked: Asked, also: tuple[str, ...]
+        self, table: LongTable, document: Document, asked: SummaryKey, also: tuple[str, ...]
     ) -> None:
         self.table, self.document, self.types = table, document, table.batches.types
         names = [name for entry in document.policy for name in entry.attributes]
@@ -416,14 +439,14 @@ class _Pass:
         self.groups = counted_groups(document, self.types)
         leaving = public_names(document)
         counted = leaving if asked.for_checks else ()
-        self.open = {name: OpenColumn(document.column(name)) for name in counted}
+        self.open = {name: CountedOpenColumn(document.column(name)) for name in counted}
         self.marked = [name for name in self.open if is_known_to_others(document.column(name))]
         if len(self.marked) == len(self.open) or not asked.unique:
             self.marked = []
         self.count_unique = asked.unique and bool(self.open)
-        self.witnesses = Witnesses(self.types, leaving)
-        self.left = Witnesses(self.types, leaving)
-        self.sampling, self.from_all = Sampling(table), Sampling(table.whole)
+        self.witnesses = TypeEvidence(table.batches, self.types, leaving)
+        self.left = TypeEvidence(table.batches, self.types, leaving)
+        self.sampling, self.from_all = RowSampler(table), RowSampler(table.whole)
         self.beside: Callable[..., Iterator[Any]] = map
         self.key = AttributeKey(token_bytes(SECRET_BYTES))
 
@@ -532,7 +555,7 @@ class _Pass:
             counts = counter.by_domain(domain)
         return replace(column, attribute=Attribute(name, column.attribute.kind, domain, counts))
 
-    def _alone(self, sizes: ClassSizes | None, marked: ClassSizes | None) -> AloneInRelease | None:
+    def _alone(self, sizes: ClassSizes | None, marked: ClassSizes | None) -> SampleUniques | None:
         if sizes is None:
             return None
         found = alone_by(sizes, self.table, self.document, tuple(self.open))
@@ -543,35 +566,15 @@ class _Pass:
 
 def alone_by(
     sizes: ClassSizes, table: LongTable, document: Document, names: tuple[str, ...]
-) -> AloneInRelease:
+) -> SampleUniques:
     """Return how many records, or units, are unique on some columns, by the sizes of classes."""
-    found = AloneInRelease(names, table.rows, sizes.unique, sizes.smallest)
+    found = SampleUniques(names, table.rows, sizes.unique, sizes.smallest)
     if (weight := weight_column(document)) is not None:
         found = replace(found, weight=weight.name, expected=sizes.expected)
     if (units := table.units) is not None:
         name, rows = units.unit.name, sizes.small[1]
         found = replace(found, unit=name, units=units.number, rows=rows)
     return found
-
-
-def frame_of(
-    batches: Iterable[pa.RecordBatch],
-    types: Mapping[str, pa.DataType],
-    rows: int = 1,
-    orders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-) -> pd.DataFrame:
-    """Return columns of rows, about so many, as whoever reads the whole file has them.
-
-    Those that have `orders` are categories in these; without them, they are texts.
-    """
-    columns = {name: NativeColumn(name, kind, rows) for name, kind in types.items()}
-    for batch in batches:
-        for name, column in columns.items():
-            column.add(batch[name])
-    found = {name: each.finish() for name, each in columns.items()}
-    for name, order in orders.items():
-        found[name] = in_stated_order(pd.Series(found[name]), order)
-    return pd.DataFrame(found, copy=False)
 
 
 def stays_number(spec: ColumnSpec) -> bool:
@@ -631,67 +634,3 @@ def refuse_soon(table: LongTable, name: str) -> None:
     found = pd.DataFrame({"first": keys[:, 0], "second": keys[:, 1], "row": rows})
     if len(pairs := first_repeats(found)) > NAMED_ROWS:
         raise repeated_in(name, pairs)
-
-
-class Witnesses:
-    """Finds the first row that shows something by which a column is stored otherwise.
-
-    Parameters
-    ----------
-    types
-        What each column is read as.
-    leaving
-        The columns whose texts may leave as they are.
-    """
-
-    def __init__(self, types: Mapping[str, pa.DataType], leaving: Iterable[str]) -> None:
-        self._types, self._leaving = types, frozenset(leaving)
-        self._seen: set[tuple[str, str]] = set()
-        self._batches: list[pa.RecordBatch] = []
-        self._rows: list[npt.NDArray[np.int64]] = []
-
-    def of(self, batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
-        """Return the places of the rows of a batch that show something new."""
-        found = [] if self._rows else [0]
-        for name, kind in self._types.items():
-            values = batch[name]
-            if values.null_count:
-                found += self._first(name, "missing", pc.is_null(values))
-            if pa.types.is_uint64(kind):
-                found += self._first(name, "large", pc.greater(values, _SIGNED))
-            elif pa.types.is_timestamp(kind):
-                if unit := precision(values.to_pandas()):
-                    coarser = pc.floor_temporal(values, unit=_COARSER[unit])
-                    found += self._first(name, unit, pc.not_equal(coarser, values))
-            elif pa.types.is_floating(kind):
-                found += self._first(name, "infinite", pc.is_inf(values))
-            elif pa.types.is_string(kind) and name in self._leaving:
-                found += self._first(name, "formula", begin_formulas(values))
-        return np.array(found, dtype=np.int64)
-
-    def _first(self, name: str, what: str, shows: pa.Array) -> list[int]:
-        if (name, what) in self._seen:
-            return []
-        place = pc.index(shows, True).as_py()
-        if place >= 0:
-            self._seen.add((name, what))
-        return [] if place < 0 else [place]
-
-    def keep(
-        self,
-        batch: pa.RecordBatch,
-        places: npt.NDArray[np.int64],
-        rows: npt.NDArray[np.int64],
-    ) -> None:
-        """Keep the rows in some places of a batch, whose rows stand in these of the table."""
-        if len(places):
-            places = np.unique(places)
-            self._batches.append(batch.take(pa.array(places)))
-            self._rows.append(rows[places])
-
-    def gathered(self, batches: Batches) -> tuple[Table, npt.NDArray[np.int64]]:
-        """Return the rows that were kept, and their places in the table that was read."""
-        labels = (batches.value_labels, batches.column_labels)
-        orders = {name: order for name, order in batches.orders.items() if name in self._types}
-        frame = frame_of(self._batches, self._types, orders=orders)
-        return Table(frame, *labels, is_part=True), np.concatenate(self._rows)

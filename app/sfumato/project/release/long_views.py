@@ -24,8 +24,8 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
+from sfumato.engine.generalization.cells import MOST_COLUMNS, CellMasks, hides, of_columns
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
-from sfumato.engine.generalization.distinct_rows import RowSet
 from sfumato.engine.generalization.hierarchies import Hierarchy, Recipe, ground_values
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import labelled, shown_codes
@@ -39,7 +39,7 @@ from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.long_counts import (
     Buckets,
     ClassSizes,
-    OpenColumn,
+    CountedOpenColumn,
     Packing,
     class_sizes,
     columns_of,
@@ -52,13 +52,13 @@ from sfumato.project.release.long_table import (
     naming_rows,
     weights_in,
 )
-from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.release.units import units_in
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,
     coarsening_of,
-    hashes_of_rows,
+    listed_rows,
     own_view,
 )
 
@@ -74,7 +74,7 @@ Codes = Sequence[npt.NDArray[np.integer]]
 
 
 @dataclass(frozen=True)
-class RowsApart:
+class DistinctRecords:
     """The rows of a long table by what a view, and all coarser ones, can tell apart.
 
     Parameters
@@ -100,7 +100,7 @@ class RowsApart:
     floor: Node
     keys: npt.NDArray[np.generic] = field(repr=False)
     counts: npt.NDArray[np.int64] = field(repr=False)
-    units: UnitsApart | None = field(repr=False, default=None)
+    units: UnitIndex | None = field(repr=False, default=None)
     sensitive: ColumnSpec | None = None
     values: npt.NDArray[np.integer] | None = field(repr=False, default=None)
 
@@ -151,7 +151,9 @@ class RowsApart:
         own = len(self.quasi)
         return self._packing.pack([*_at(self.quasi, self.floor, codes[:own]), *codes[own:]])
 
-    def counted(self, keys: npt.NDArray[np.generic], counts: npt.NDArray[np.int64]) -> RowsApart:
+    def counted(
+        self, keys: npt.NDArray[np.generic], counts: npt.NDArray[np.int64]
+    ) -> DistinctRecords:
         """Return the rows that have these keys, ascending, and how many have each."""
         columns, coded = self._packing.unpack(keys), []
         values = None if self.sensitive is None else columns.pop()
@@ -170,7 +172,7 @@ class RowsApart:
         return Packing(sizes)
 
 
-class UnitsApart(UnitRows):
+class UnitIndex(UnitRows):
     """Whose the rows are that each distinct row stands for, on the disk.
 
     There a unit is a number, and so is a distinct row, that tell nothing without keys that nobody
@@ -185,7 +187,7 @@ class UnitsApart(UnitRows):
     """
 
     def __init__(
-        self, table: LongTable, apart: RowsApart, unit: tuple[str, ...], context: Context
+        self, table: LongTable, apart: DistinctRecords, unit: tuple[str, ...], context: Context
     ) -> None:
         key, keys = AttributeKey(token_bytes(SECRET_BYTES)), KeyRing(token_bytes(SECRET_BYTES))
         places = np.arange(len(apart.counts), dtype=np.uint64)
@@ -226,7 +228,7 @@ class LongView(Coarsened):
         The rows that the view was counted in; its suppressed rows are some of these.
     """
 
-    apart: RowsApart = field(repr=False)
+    apart: DistinctRecords = field(repr=False)
 
     def shown_in(self, table: Table) -> dict[str, pd.Series]:
         """Return the quasi-identifiers that the view shows as labels, of some rows, by name.
@@ -238,47 +240,43 @@ class LongView(Coarsened):
         """
         if not self.changed:
             return {}
-        codes, kept = self.apart.codes(table), np.ones(table.rows, dtype=np.bool_)
-        if self._hides:
-            kept = ~self._hidden(codes)
+        codes = self.apart.codes(table)
+        hidden = self._hidden(codes) if self.view.hides else None
         found = {}
-        for quasi, ground in zip(self.apart.quasi, codes, strict=True):
+        for axis, (quasi, ground) in enumerate(zip(self.apart.quasi, codes, strict=True)):
             if quasi.name in self.changed:
+                kept = np.ones(len(ground), np.bool_) if hidden is None else ~hides(hidden, axis)
                 level, present = self.coarsening.level(quasi.name), self._present[quasi.name]
                 shown = shown_codes(quasi, ground, level, kept)
                 found[quasi.name] = labelled(quasi, level, shown, present, table.frame.index)
         return found
 
-    def suppressed_among(self, table: Table) -> RowSet:
-        """Return which of some rows are suppressed, shape (n,); raises what `shown_in` does."""
+    def hidden_among(self, table: Table) -> CellMasks:
+        """Return which cells of some rows are hidden, shape (n,); raises what `shown_in` does."""
         return self._hidden(self.apart.codes(table))
 
-    def _hidden(self, codes: Codes) -> RowSet:
-        hidden: RowSet = self.view.suppressed[self.apart.places(codes)]
+    def _hidden(self, codes: Codes) -> CellMasks:
+        hidden: CellMasks = self.view.hidden[self.apart.places(codes)]
         return hidden
-
-    @cached_property
-    def _hides(self) -> bool:
-        return bool(self.view.suppressed.any())
 
     @cached_property
     def _present(self) -> Mapping[str, IntArray]:
         """The codes of each quasi-identifier that occur in the table, see `labelled`."""
-        kept = ~self.view.suppressed
-        return {
-            q.name: np.unique(shown_codes(q, q.codes, self.coarsening.level(q.name), kept))
-            for q in self.apart.quasi
-        }
+        found = {}
+        for axis, q in enumerate(self.apart.quasi):
+            kept = ~self.view.hides_in(axis)
+            found[q.name] = np.unique(shown_codes(q, q.codes, self.coarsening.level(q.name), kept))
+        return found
 
     def marks(self, names: Iterable[str]) -> Marks:
         """Return each distinct row's mark by what is shown of some quasi-identifiers."""
         total = np.zeros(len(self.apart.counts), dtype=np.uint64)
-        for quasi in self.apart.quasi:
+        for axis, quasi in enumerate(self.apart.quasi):
             if quasi.name in names:
                 level, codes = self.coarsening.level(quasi.name), quasi.codes
                 if quasi.name in self.changed:
                     codes = quasi.label_numbers[level].take(codes)
-                    codes[self.view.suppressed] = 0
+                    codes[self.view.hides_in(axis)] = 0
                 total += marks_of_numbers(quasi.name, int(codes.max()) + 1)[codes]
         return total
 
@@ -298,7 +296,7 @@ class CountedView:
     """
 
     seen: LongView
-    alone: AloneInRelease | None
+    alone: SampleUniques | None
     small: tuple[int, ...] = ()
 
 
@@ -332,8 +330,11 @@ def _counted_in(
     recipes, unit = coarsening.hierarchies, coarsening.unit
     apart = rows_apart(table, columns, recipes, floor, context, unit)
     view = own_view(coarsening, apart.quasi, apart.units, apart.counts)
-    hides = bool(view.suppressed.any())
-    changed = frozenset(q.name for q in apart.quasi if coarsening.level(q.name) or hides)
+    changed = frozenset(
+        q.name
+        for axis, q in enumerate(apart.quasi)
+        if coarsening.level(q.name) or view.hides_in(axis).any()
+    )
     highest = {each.name: each.height for each in apart.quasi}
     return LongView(coarsening, {}, changed, view, highest, apart.number, apart)
 
@@ -341,7 +342,7 @@ def _counted_in(
 def suppressed_in_parts(
     seen: LongView, table: LongTable, keys: KeyRing, context: Context
 ) -> tuple[str, ...]:
-    """Return the hashes of the quasi-identifiers of all suppressed rows, in hexadecimal, sorted.
+    """Return what a plan lists of all rows with suppressed cells, sorted; see `listed_rows`.
 
     Raises
     ------
@@ -349,12 +350,16 @@ def suppressed_in_parts(
         If too many different rows are suppressed to be listed.
     """
     names, found = sorted(seen.coarsening.hierarchies), set[str]()
-    if not seen.view.suppressed.any():
+    if not seen.view.hides:
         return ()
+    # By name, whatever the order of the columns.
+    order = [list(seen.coarsening.hierarchies).index(name) for name in names]
     for batch, _ in table.read(names, "Listing suppressed rows", context):
         frame = pd.DataFrame({name: series_of(batch[name], name) for name in names})
-        hidden = seen.suppressed_among(Table(frame, is_part=True))
-        found.update(hashes_of_rows(frame[hidden].drop_duplicates(), keys))
+        hidden = of_columns(seen.hidden_among(Table(frame, is_part=True)), order)
+        # Rows that are alike hide the same.
+        some = np.flatnonzero((hidden != 0) & ~frame.duplicated().to_numpy())
+        found.update(listed_rows(frame.iloc[some], hidden[some], keys))
         if len(found) > _MOST_VALUES:
             raise TableError(
                 "The view suppresses more than {most:,} {most:row|rows} that differ, too"
@@ -370,8 +375,10 @@ def suppressed_together(
     columns: Sequence[ColumnSpec],
     views: Sequence[Coarsening],
     context: Context,
-) -> list[RowSet]:
-    """Return which of the same distinct rows each of some views suppresses, each of shape (T,).
+) -> list[CellMasks]:
+    """Return which cells of the same distinct rows each of some views hides, each of shape (T,).
+
+    The cells are in the order of all columns of the views, the first view's first.
 
     Raises the errors of `long_view`.
     """
@@ -385,7 +392,13 @@ def suppressed_together(
         apart = rows_apart(table, columns, recipes, floor, context, each.unit)
         known = {quasi.name: quasi for quasi in apart.quasi}
         quasi = [known[name] for name in each.hierarchies]
-        found.append(own_view(each, quasi, apart.units, apart.counts).suppressed)
+        hidden = own_view(each, quasi, apart.units, apart.counts).hidden
+        cells, names = np.zeros(len(hidden), dtype=np.uint64), list(each.hierarchies)
+        for axis, name in enumerate(list(recipes)[:MOST_COLUMNS]):
+            if name in names:
+                own = hides(hidden, names.index(name))
+                cells |= own.astype(np.uint64) << np.uint64(axis)
+        found.append(cells)
     return found
 
 
@@ -397,7 +410,7 @@ def rows_apart(
     context: Context,
     unit: tuple[str, ...] | None = None,
     sensitive: ColumnSpec | None = None,
-) -> RowsApart:
+) -> DistinctRecords:
     """Return the rows that levels tell apart, or lower ones that are known already.
 
     Where columns name a `unit`, whose the rows are is known, too. The values of a `sensitive`
@@ -411,9 +424,9 @@ def rows_apart(
         part = Part(context, 0.0, 0.6)
         apart = rows_apart(table, columns, recipes, floor, part, sensitive=sensitive)
         whose, part = ("units", unit, apart.floor, *asked), Part(context, 0.6, 1.0)
-        units = table.keep(whose, lambda: UnitsApart(table, apart, unit, part))
+        units = table.keep(whose, lambda: UnitIndex(table, apart, unit, part))
         return replace(apart, units=units)
-    known: list[RowsApart] = table.keep(asked, list)
+    known: list[DistinctRecords] = table.keep(asked, list)
     wanted = tuple(floor[spec.name] for spec in specs)
     for each in known:
         if all(low <= high for low, high in zip(each.floor, wanted, strict=True)):
@@ -443,7 +456,7 @@ def _hierarchies(
                 found = values[spec.name]
                 found.update(dict.fromkeys(map(plain, uniques[met[1:]])))
                 found.update(dict.fromkeys([None] * int(met[0])))
-                if len(found) > _MOST_VALUES and not table.held:
+                if len(found) > max(_MOST_VALUES, table.at_once):
                     raise TableError(
                         "Column {column} has more than {most:,} different {most:value|values}, too"
                         " many to be shown more coarsely in parts.",
@@ -470,7 +483,7 @@ def _grouped(
     wanted: Node,
     context: Context,
     sensitive: ColumnSpec | None,
-) -> RowsApart:
+) -> DistinctRecords:
     """Return the rows that levels, and a sensitive attribute, tell apart, found in one pass."""
     none = np.zeros(0, dtype=np.int32)
     quasi = tuple(
@@ -484,8 +497,8 @@ def _grouped(
     )
     floor = tuple(min(at, each.height) for at, each in zip(wanted, quasi, strict=True))
     counts = np.zeros(0, dtype=np.int64)
-    apart = RowsApart(specs, hierarchies, quasi, floor, none, counts, None, sensitive)
-    most = table.rows if table.held else MOST_APART
+    apart = DistinctRecords(specs, hierarchies, quasi, floor, none, counts, None, sensitive)
+    most = max(MOST_APART, table.at_once)
     counted = _Counted(most, _too_many_seen if sensitive is None else _too_many_together)
     for batch, rows in table.read(apart.names, "Counting classes", context):
         with naming_rows(rows):
@@ -542,7 +555,7 @@ def _sizes_in_rows(
     table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
 ) -> ClassSizes:
     """Return what `_sizes` does where other columns or units count too, found in one pass."""
-    others = {name: OpenColumn(document.column(name)) for name in names}
+    others = {name: CountedOpenColumn(document.column(name)) for name in names}
     weights = [spec.name for spec in document.columns if spec.role is Role.WEIGHT]
     whose = () if table.units is None else table.units.unit.columns
     shown_of = dict.fromkeys([*names, *seen.coarsening.hierarchies])

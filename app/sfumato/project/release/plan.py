@@ -7,10 +7,10 @@ makes exactly what a release made. No files, no clocks, no state between two tab
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -33,6 +33,7 @@ from sfumato.engine.randomness.record_ids import (
 from sfumato.engine.randomness.row_order import Hashes, Positions
 from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
 from sfumato.formats.columns.arrays import ArrowColumn, is_ordered
+from sfumato.formats.options import READING_VERSION
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import (
     Unit,
@@ -46,8 +47,9 @@ from sfumato.project.release.groups import GroupsInParts
 from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.views import (
     Coarsening,
+    columns_listed,
     counts_rows,
-    is_suppressed,
+    hidden_in,
     labels_stand_alone,
     shown_alone,
 )
@@ -95,10 +97,12 @@ class Plan:
         None where that was not found out.
     group_marks
         For the key of an entry in `groups`, by what groups are known again that an engine brings
-        together (`sfumato.project.release.brought_together.mark_of`).
+        together (`sfumato.project.release.group_shuffle.mark_of`).
     keys
         The fingerprint of the keys that were made for it
         (`sfumato.engine.randomness.keys.DerivedKeys`); empty where none were.
+    reading
+        The version of reading of the project that it was made by.
     """
 
     columns: tuple[ColumnSpec, ...]
@@ -115,6 +119,7 @@ class Plan:
     suppressed: tuple[str, ...] | None = None
     group_marks: Mapping[str, str] = field(default_factory=dict)
     keys: str = ""
+    reading: int = READING_VERSION
 
     @property
     def others_count(self) -> bool:
@@ -156,6 +161,7 @@ class Plan:
                 **({} if self.suppressed is None else {"suppressed": list(self.suppressed)}),
                 **({"group_marks": dict(self.group_marks)} if self.group_marks else {}),
                 **({"keys": self.keys} if self.keys else {}),
+                **({"reading": self.reading} if self.reading > 1 else {}),
             }
         )
 
@@ -196,7 +202,13 @@ class Plan:
             suppressed=from_plain(tuple[str, ...] | None, plain.get("suppressed")),
             group_marks=plain.get("group_marks", {}),
             keys=plain.get("keys", ""),
+            reading=plain.get("reading", 1),
         )
+
+    def table_of(self, batch: pa.RecordBatch, names: Collection[str] | None = None) -> Table:
+        """Return some rows, or some of their columns, as they are read; see `table_of`."""
+        kinds = self.schema if names is None else {name: self.schema[name] for name in names}
+        return table_of(batch, kinds, self.reading)
 
     def output_schema(self) -> pa.Schema:
         """Return the Arrow schema of what `Releaser.release_batch` returns of rows that leave.
@@ -256,14 +268,16 @@ class Plan:
         groups: Mapping[str, GroupsInParts] | None = None,
         adopted: Mapping[str, tuple[Adopted, ...]] | None = None,
         placed: bool = False,
+        known: KnownHashes | None = None,
     ) -> Releaser:
         """Return what releases tables by the plan with a project's keys.
 
         Where its view was counted in a table whose parts are released, that is `seen`; `leaving`
         says that these hold rows only that leave, `groups` and `adopted` by which of them, and of
-        earlier releases, entries are released, and `placed` that it is known where rows stand.
+        earlier releases, entries are released, and `placed` that it is known where rows stand. What
+        is `known` of their record keys is not computed again.
         """
-        return Releaser(self, keys, seen, leaving, groups or {}, adopted or {}, placed)
+        return Releaser(self, keys, seen, leaving, groups or {}, adopted or {}, placed, known)
 
 
 @dataclass(frozen=True)
@@ -302,6 +316,29 @@ class SeenInParts(Protocol):
         """Return these columns of some rows."""
 
 
+class KnownHashes:
+    """The keyed hashes of a table's record keys, once they were computed: 17 bytes a row.
+
+    Parameters
+    ----------
+    rows
+        How many rows the table has.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._hashes = np.empty((rows, 2), dtype=np.uint64)
+        self._known = np.zeros(rows, dtype=bool)
+
+    def of(self, places: Positions, find: Callable[[], Hashes]) -> Hashes:
+        """Return the hashes of the rows in some places, shape (n, 2); `find` computes them."""
+        if self._known[places].all():
+            return self._hashes[places]
+        hashes = find()
+        self._hashes[places] = hashes
+        self._known[places] = True
+        return hashes
+
+
 @dataclass(frozen=True)
 class Releaser:
     """A plan with the keys that it is carried out by, see `Plan.bind`."""
@@ -313,6 +350,7 @@ class Releaser:
     groups: Mapping[str, GroupsInParts] = field(default_factory=dict, repr=False)
     adopted: Mapping[str, tuple[Adopted, ...]] = field(default_factory=dict, repr=False)
     placed: bool = False
+    known: KnownHashes | None = field(default=None, repr=False)
 
     def release_batch(self, batch: pa.RecordBatch, first_row: int = 0) -> pa.RecordBatch:
         """Return some rows of a table as the recipient is given them, in the order they came.
@@ -362,7 +400,7 @@ class Releaser:
         if self.plan.groups.keys() - self.groups.keys():
             raise _not_alone(self.plan)
         with _rows_from(first_row):
-            frame, hashes = self.shown_alone(table_of(batch, self.plan.schema), places)
+            frame, hashes = self.shown_alone(self.plan.table_of(batch), places)
             return batch_of(frame, schema, coded=coded), hashes
 
     def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> Hashes:
@@ -375,8 +413,14 @@ class Releaser:
         if name is None:
             raise _not_alone(self.plan)
         with _rows_from(first_row):
-            table = table_of(batch, {name: self.plan.schema[name]})
+            table = self.plan.table_of(batch, (name,))
             return key_hashes(table.column(name), self.keys, Silent())
+
+    @cached_property
+    def _starred(self) -> set[str]:
+        """The quasi-identifiers that show * in some row that the plan lists."""
+        names = () if self.plan.coarsening is None else self.plan.coarsening.hierarchies
+        return columns_listed(names, self.plan.suppressed or ())
 
     @cached_property
     def output_schema(self) -> pa.Schema:
@@ -393,7 +437,8 @@ class Releaser:
         if by_place or counted.others_count or not plan.schema:
             raise _not_alone(plan)
         levels = {} if coarsening is None else coarsening.own.levels
-        hidden = {name for name, level in levels.items() if level or plan.suppressed}
+        hidden = {name for name, level in levels.items() if level}
+        hidden |= self._starred
         coarser = hidden if self.seen is None else set(self.seen.changed)
         read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
         none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
@@ -440,10 +485,22 @@ class Releaser:
             names = coarsening.hierarchies
             hidden = None
             if plan.suppressed:
-                hidden = is_suppressed(table, names, plan.suppressed, self.keys)
-            shown = shown_alone(coarsening, plan.columns, table, hidden)
+                hidden = hidden_in(table, names, plan.suppressed, self.keys)
+            shown = shown_alone(coarsening, plan.columns, table, hidden, self._starred)
         columns = self._columns(rows, shown)
         return pd.DataFrame(columns, index=table.frame.index, copy=False), hashes
+
+    def of_every_sort(self, table: Table, places: Positions) -> pd.DataFrame:
+        """Return some rows as `shown_alone` does, by which a file is laid out.
+
+        Categories in an order are those that one of these rows has, since others would tell of
+        rows that don't leave. Bins are stated, and all of them stay.
+        """
+        frame, _ = self.shown_alone(table, places)
+        for name in self.plan.released:
+            if is_ordered(frame[name]) and self.plan.column(name).binning is None:
+                frame[name] = frame[name].cat.remove_unused_categories()
+        return frame
 
     def rows_alone(self, table: Table, places: Positions | None = None) -> tuple[Rows, Hashes]:
         """Return some rows as they are released from, each by itself, and their keys' hashes.
@@ -456,7 +513,12 @@ class Releaser:
         for found in self.groups.values():
             encoded |= {name: found.column(table, encoded[name]) for name in found.counts}
         if plan.record_key is not None:
-            hashes = key_hashes(table.column(plan.record_key), self.keys, Silent())
+            find = partial(key_hashes, table.column(plan.record_key), self.keys, Silent())
+            hashes = (
+                self.known.of(places, find)
+                if self.known is not None and places is not None
+                else find()
+            )
         else:
             assert places is not None  # `output_schema` refuses others
             hashes = np.stack([places, np.zeros_like(places)], axis=1).astype(np.uint64)

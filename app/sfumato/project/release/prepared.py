@@ -16,24 +16,24 @@ from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.table.table import Table
 from sfumato.formats.table_format import RowStream
-from sfumato.project.adoption.rows import Rungs
+from sfumato.project.adoption.rows import AdoptedReleaseReader
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batches import table_of
-from sfumato.project.release.brought_together import group_columns, mark_of, marks_as_told
+from sfumato.project.release.group_shuffle import group_columns, mark_of, marks_as_told
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import drawn_groups, fitted_rows, stream_of
-from sfumato.project.release.long_table import Asked, LongTable, ReleaseSummary, naming_rows
+from sfumato.project.release.long_table import LongTable, ReleaseSummary, SummaryKey, naming_rows
 from sfumato.project.release.long_views import (
     LongView,
     counted_view,
     long_view,
     suppressed_in_parts,
 )
-from sfumato.project.release.plan import Plan, Releaser
-from sfumato.project.release.release_columns import Material, check_columns, material_with
-from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.plan import KnownHashes, Plan, Releaser
+from sfumato.project.release.release_columns import EncodedTable, check_columns, material_with
+from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.release.views import Coarsening, coarsening_of
 from sfumato.project.store.remembered import Remembered
 
@@ -59,7 +59,7 @@ def _about(document: Document) -> str:
     source = document.source
     if source is None or document.unit is not None:
         return ""
-    return f"{source.digest} {canonical_json(to_plain(source.options))} {Asked.by(document)}"
+    return f"{source.digest} {canonical_json(to_plain(source.options))} {SummaryKey.by(document)}"
 
 
 RowsBy = Callable[[Plan, DerivedKeys, Context, Path], Iterator[pa.RecordBatch]]
@@ -83,7 +83,13 @@ class PreparedTable:
         source = project.document.source
         digest = "" if source is None else source.digest
         matched = self.table.to_match(Silent())
-        self._rungs = Rungs(matched, (project.path.parent,), digest)
+        self._rungs = AdoptedReleaseReader(matched, (project.path.parent,), digest)
+        self._several = False
+        self._hashes: dict[str | None, KnownHashes] = {}
+
+    def expect_several(self) -> None:
+        """Keep the hashes of record keys of a table in memory, for the releases that follow."""
+        self._several = self.table.at_once >= self.table.rows
 
     @property
     def left(self) -> LongTable:
@@ -94,7 +100,7 @@ class PreparedTable:
         """Return what is known of the table by the project's document."""
         return self.left.for_release(self._project.document, context)
 
-    def material(self, context: Context) -> Material:
+    def material(self, context: Context) -> EncodedTable:
         """Return every attribute of the policy, and rows that show every sort of value.
 
         Raises
@@ -131,7 +137,7 @@ class PreparedTable:
             found += mark_of(plan, table, self._project.keys)
         return marks_as_told(plan, found)
 
-    def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
+    def alone(self, context: Context, recipient: Recipient) -> SampleUniques | None:
         """Return how many records are unique on what a recipient sees unperturbed."""
         document = self.material(Silent()).document
         if coarsening_of(document, recipient) is None:
@@ -146,9 +152,13 @@ class PreparedTable:
         summary = self.summary(Part(context, 0.0, 0.5))
         groups = drawn_groups(plan, keys, summary.groups, left, Part(context, 0.5, 0.8))
         adopted = self._adopted(Part(context, 0.8, 0.9))
-        releaser = plan.bind(keys, seen, True, groups, adopted, placed=True)
+        known = None
+        if self._several:
+            new = KnownHashes(left.batches.rows)
+            known = self._hashes.setdefault(plan.record_key, new)
+        releaser = plan.bind(keys, seen, True, groups, adopted, placed=True, known=known)
         with naming_rows(summary.left_places):
-            frame, _ = releaser.shown_alone(summary.left, summary.left_places)
+            frame = releaser.of_every_sort(summary.left, summary.left_places)
         if len(plan.released) == 1 and not frame.isna().any(axis=None):
             frame = self._with_missing(frame, releaser, Part(context, 0.9, 1.0))
         return frame, stream_of(releaser, left)

@@ -29,7 +29,7 @@ from sfumato.engine.randomness.row_order import Positions, release_order
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
 from sfumato.engine.table.table import Rows as Chosen
-from sfumato.project.adoption.rows import RowsToMatch, Rungs
+from sfumato.project.adoption.rows import AdoptedReleaseReader, RowsToMatch
 from sfumato.project.document.adopted_files import with_places_of
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
@@ -66,9 +66,13 @@ class PoliciesInForce:
     def __init__(
         self, document: Document, table: Table, keys: KeyRing, folders: Sequence[Path] = ()
     ) -> None:
-        self._table, self._keys, self._folders = table, keys, folders
-        self.today = self.maker(document, document)
-        self._known = [(_what_counts(document), self.today)]
+        self.document, self._table, self._keys, self._folders = document, table, keys, folders
+        self._known: list[tuple[Document, Regenerator]] = []
+
+    @property
+    def today(self) -> Regenerator:
+        """What makes columns again by today's policy."""
+        return self.under(self.document)
 
     def at(self, record: ReleaseRecord | None) -> Regenerator:
         """Return what makes a release again; for None, by today's policy."""
@@ -76,17 +80,16 @@ class PoliciesInForce:
 
     def latest(self, releases: Iterable[ReleaseRecord]) -> Regenerator:
         """Return what makes the last release of perturbed values again; today's where none is."""
-        return self.under(released_last(self.today.document, releases))
+        return self.under(released_last(self.document, releases))
 
     def under(self, policy: Document | None) -> Regenerator:
         """Return what makes a release again that was made by a document; None for today's."""
-        if policy is None:
-            return self.today
+        policy = policy or self.document
         wanted = _what_counts(policy)
         for counted, regenerator in self._known:
             if counted == wanted:
                 return regenerator
-        made = self.maker(policy, self.today.document)
+        made = self.maker(policy, self.document)
         self._known.append((wanted, made))
         return made
 
@@ -144,7 +147,7 @@ def changes_since(then: Document, now: Document) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Released:
+class _ColumnRelease:
     """How a column is released, as far as the document decides it."""
 
     how: str
@@ -154,18 +157,18 @@ class _Released:
     entry: PolicyEntry | None
 
 
-def _released(document: Document) -> dict[str, _Released]:
+def _released(document: Document) -> dict[str, _ColumnRelease]:
     found = {}
     for spec in document.columns:
         how = {Role.IDENTIFYING: "dropped", Role.SENSITIVE: "perturbed"}.get(spec.role, "open")
         domain = spec.domain if how == "perturbed" else None
-        found[spec.name] = _Released(
+        found[spec.name] = _ColumnRelease(
             how, spec.binning, spec.coded, domain, document.entry_for(spec.name)
         )
     return found
 
 
-def _differ(one: _Released | None, other: _Released | None) -> bool:
+def _differ(one: _ColumnRelease | None, other: _ColumnRelease | None) -> bool:
     if one is None or other is None:
         return one is not other
     if one.domain is None or other.domain is None:
@@ -187,7 +190,7 @@ class PartOf:
     """
 
     places: Positions
-    rungs: Rungs
+    rungs: AdoptedReleaseReader
 
 
 class Regenerator:
@@ -227,7 +230,7 @@ class Regenerator:
         self.table = table
         self._keys = keys
         self._part_of = part_of
-        whole = Rungs(RowsToMatch.of(table), folders)
+        whole = AdoptedReleaseReader(RowsToMatch.of(table), folders)
         self._rungs = whole if part_of is None else part_of.rungs
         self._encoded = dict(encoded or {})
         self._grouped_before = {

@@ -31,18 +31,27 @@ from sfumato.formats.language import ENGLISH
 from sfumato.formats.table_format import RowStream
 from sfumato.formats.tables import format_called
 from sfumato.project.adoption.adopt import adoptions_to_record
+from sfumato.project.approval import require_approval
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
-from sfumato.project.document.model import Document, Recipient, Source, canonical_json, to_plain
+from sfumato.project.document.model import (
+    Document,
+    Recipient,
+    TableSource,
+    canonical_json,
+    to_plain,
+)
 from sfumato.project.errors import ReleaseError, SourceChanged
 from sfumato.project.ledger import EntryKind, ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.recovery import AtStep, end_release, no_step
+from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import (
-    Making,
+    BundleSpec,
     ReleaseOutcome,
+    complete,
     make_bundle,
     prepare,
     refuse_existing,
+    take_back,
     taking_turns,
 )
 from sfumato.project.release.byproducts import (
@@ -55,7 +64,7 @@ from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.prepared import PreparedTable, RowsBy
 from sfumato.project.release.release_columns import (
-    Material,
+    EncodedTable,
     plan_for,
     released_specs,
     released_table,
@@ -118,7 +127,7 @@ def make_release(
     context
         Progress and cancelling. A cancelled release leaves no file and no ledger entry.
     override, escape_formulas, dcat
-        See `Making`.
+        See `BundleSpec`.
     at_step, prepared, accepted, rows_by
         Told each step as it is done; what releases to others have prepared; what stays open, with
         the reasons, for the ledger; and what makes the rows in this process's place.
@@ -174,7 +183,7 @@ def making_of(
     prepared: PreparedTable,
     accepted: Sequence[Mapping[str, str]],
     rows_by: RowsBy | None = None,
-) -> Making:
+) -> BundleSpec:
     """Return a release that may be made, see `make_release`.
 
     Raises
@@ -182,13 +191,15 @@ def making_of(
     SfumatoError
         As `check_view` and `PreparedTable.seen`.
     """
-    kept = {"accepted": [dict(each) for each in accepted]} if accepted else {}
+    kept: dict[str, Any] = require_approval(project, plan.recipient.name)
+    if accepted:
+        kept["accepted"] = [dict(each) for each in accepted]
     if (seen := prepared.seen(plan.coarsening)) is not None:
         check_view(seen)
     elsewhere = None
     if rows_by is not None:
         elsewhere = prepared.made_by(rows_by, *sent_plan(project, plan, prepared))
-    return Making(
+    return BundleSpec(
         document=plan.document,
         source=plan.source,
         recipient=plan.recipient.name,
@@ -223,10 +234,12 @@ def _contents(
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     contradicted = plan.contradictions.keys() - exact_byproducts(document).keys()
+    perturbations = tuple(_perturbation(entry, plan.material) for entry in plan.entries)
+    symbols = {name for one in perturbations if one.symbols for name in one.attributes}
     return BundleContents(
-        table=released_table(document, table, frame, coarser),
+        table=released_table(document, table, frame, coarser | symbols),
         columns=tuple(as_labels(spec) if name in coarser else spec for name, spec in specs),
-        perturbations=tuple(_perturbation(entry, plan.material) for entry in plan.entries),
+        perturbations=perturbations,
         recipient=plan.recipient.name,
         title=document.title,
         release_id=plan.release_id,
@@ -243,6 +256,7 @@ def _contents(
         unit=told_of_unit(document, plan.entries),
         order=elsewhere or order,
         language=plan.recipient.language or ENGLISH,
+        terms=document.terms,
     )
 
 
@@ -251,10 +265,16 @@ def _view(seen: Coarsened) -> SeenView:
     levels = {name: (seen.coarsening.level(name), high) for name, high in seen.highest.items()}
     view = seen.view
     unit = " + ".join(seen.coarsening.unit or ())
-    return SeenView(levels, view.k, view.suppressed_rows, promise_of(seen.coarsening), unit)
+    promise = promise_of(seen.coarsening)
+    cells = None
+    if view.cells_apart:
+        cells = {
+            name: view.starred_in(axis) for axis, name in enumerate(seen.coarsening.hierarchies)
+        }
+    return SeenView(levels, view.k, view.suppressed_rows, promise, unit, cells)
 
 
-def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
+def _perturbation(entry: EntryPlan, material: EncodedTable) -> Perturbation:
     mechanism = mechanism_called(entry.mechanism)
     attributes = [material.attributes[name] for name in entry.attributes]
     return Perturbation(
@@ -265,6 +285,7 @@ def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
         published=mechanism.published(entry.level, attributes, entry.settings),
         promise=promise_by_unit(material.document, entry, attributes),
         channel=mechanism.channel(entry.level, attributes, entry.settings),
+        symbols=mechanism.shown_domain(attributes, entry.settings),
     )
 
 
@@ -307,8 +328,8 @@ class ReleasePlan:
         The custodian's reason for releasing them in spite of that.
     """
 
-    source: Source
-    material: Material
+    source: TableSource
+    material: EncodedTable
     recipient: Recipient
     entries: tuple[EntryPlan, ...]
     coarsening: Coarsening | None
@@ -345,6 +366,7 @@ def plan_of(
     document = project.document
     source = source_of(document, prepared.table)
     recipient = _recipient_called(document, recipient_name)
+    require_approval(project, recipient_name)  # before the table is encoded
     releases = project.releases
     check_source(document, source, releases)
     material = prepared.material(context)
@@ -418,7 +440,7 @@ def release_id_of(
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
 
 
-def source_of(document: Document, table: Table | LongTable) -> Source:
+def source_of(document: Document, table: Table | LongTable) -> TableSource:
     """Return the document's source, where the table can be it.
 
     Raises
@@ -501,13 +523,12 @@ def make_plan(
         staging = Staging.beside(plan_path, release.release_id, recipient_name, as_zip=True)
         number = prepare(project, making, staging, PLAN_FORMAT, files, pending=False)
         staging = staging.recorded(files.digest, number)
-        ended, reason = EntryKind.RELEASE_ABANDONED, "its files could not be written"
         try:
             write_whole(keys_path, keys.to_bytes())
             write_whole(plan_path, content)
-            ended, reason = EntryKind.RELEASE_COMPLETED, ""
-        finally:
-            if reason:
-                keys_path.unlink(missing_ok=True)
-            end_release(project.database, project.ledger, staging, ended, reason)
+        except BaseException:
+            keys_path.unlink(missing_ok=True)
+            take_back(project, staging, "its files could not be written")
+            raise
+        complete(project, staging)
     return next(record for record in project.releases if record.number == number)

@@ -15,6 +15,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Role, Value
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.periods import DURATIONS, Period
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.row_order import Positions
@@ -26,6 +27,7 @@ from sfumato.engine.table.table import (
     encode_attribute,
     no_column,
 )
+from sfumato.formats.options import READING_VERSION
 from sfumato.project.document.entry_plan import EntryPlan, check_policy
 from sfumato.project.document.model import Document
 from sfumato.project.release.batches import schema_of
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Material:
+class EncodedTable:
     """What every release of one table is made from, whoever it is for.
 
     Parameters
@@ -88,7 +90,7 @@ def leaving_table(document: Document, table: Table, keys: KeyRing) -> Table:
     return replace(table, frame=table.frame.iloc[rows].reset_index(drop=True))
 
 
-def material_of(document: Document, table: Table) -> Material:
+def material_of(document: Document, table: Table) -> EncodedTable:
     """Encode every attribute of the policy.
 
     Raises
@@ -113,12 +115,12 @@ def material_of(document: Document, table: Table) -> Material:
 
 def material_with(
     document: Document, table: Table, encoded: Mapping[str, EncodedColumn]
-) -> Material:
+) -> EncodedTable:
     """Return what releases are made from, once every attribute of the policy is encoded."""
     for name, column in encoded.items():
         spec = replace(document.column(name), domain=column.attribute.domain)
         document = document.with_column(spec)
-    return Material(document, table, encoded)
+    return EncodedTable(document, table, encoded)
 
 
 def attributes_of(document: Document, table: Table) -> dict[str, Attribute]:
@@ -130,7 +132,7 @@ def attributes_of(document: Document, table: Table) -> dict[str, Attribute]:
 
 
 def plan_for(
-    material: Material,
+    material: EncodedTable,
     entries: Sequence[EntryPlan],
     recipient: str,
     coarsening: Coarsening | None = None,
@@ -161,6 +163,7 @@ def plan_for(
         coarsening=coarsening,
         pseudonyms=scopes_for(document, recipient),
         unit=document.unit,
+        reading=READING_VERSION if document.source is None else document.source.reading,
     )
 
 
@@ -203,14 +206,23 @@ def check_columns(document: Document, table: Table | LongTable) -> None:
             raise no_column(column.name)
 
 
+def _shows_periods(spec: ColumnSpec, period: Period) -> bool:
+    """Whether a column leaves as the periods it holds: a perturbed one as its domain lists them."""
+    if spec.role is Role.SENSITIVE:
+        return period in DURATIONS and spec.binning is None
+    return spec.binning is None and spec.as_pseudonym is None
+
+
 def released_table(
     document: Document, table: Table, frame: pd.DataFrame, coarser: Collection[str] = ()
 ) -> Table:
     """Return a released frame with the labels that its columns keep from the source table.
 
     A sensitive attribute has the labels of its domain. A binned column, and one shown `coarser`,
-    has none: its values are labels already; nor has a coded one, whose numbers mean other things.
-    Nothing of a dropped column is kept.
+    has none: its values are labels already; nor has a coded one, or one of symbols (`coarser`,
+    too), whose numbers mean other things.
+    Nothing of a dropped column is kept. Reasons of missing values are where the column that tells
+    them leaves, too.
     """
     value_labels: dict[str, Mapping[Value, str]] = {}
     for name in map(str, frame.columns):
@@ -226,4 +238,16 @@ def released_table(
     column_labels = {
         name: label for name, label in table.column_labels.items() if name in frame.columns
     }
-    return Table(frame, value_labels, column_labels)
+    reasons = {
+        name: known
+        for name, known in table.missing_reasons.items()
+        if {name, known.companion} <= set(frame.columns) and name not in coarser
+    }
+    periods = {
+        name: period
+        for name, period in table.periods.items()
+        if name in frame.columns
+        and name not in coarser
+        and _shows_periods(document.column(name), period)
+    }
+    return Table(frame, value_labels, column_labels, missing_reasons=reasons, periods=periods)

@@ -14,15 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import LadderError, SfumatoError
+from sfumato.engine.core.errors import LadderError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, joined
+from sfumato.engine.generalization.cells import of_columns
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_identity
 from sfumato.engine.table.table import Attribute
 from sfumato.project.adoption.adopt import rung_holders
-from sfumato.project.document.entry_plan import EntryPlan, plan_entry
-from sfumato.project.document.model import Document, PolicyEntry, Source
+from sfumato.project.document.entry_plan import EntryPlan, planned_levels
+from sfumato.project.document.model import Document, PolicyEntry, TableSource, canonical_json
 from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.long_table import LongTable
@@ -44,7 +45,9 @@ def domain_fingerprints(attributes: Mapping[str, Attribute]) -> dict[str, str]:
     }
 
 
-def check_source(document: Document, source: Source, releases: Iterable[ReleaseRecord]) -> None:
+def check_source(
+    document: Document, source: TableSource, releases: Iterable[ReleaseRecord]
+) -> None:
     """Refuse another table where records are told apart by their position.
 
     Raises
@@ -59,10 +62,13 @@ def check_source(document: Document, source: Source, releases: Iterable[ReleaseR
         return
     raise SourceChanged(
         "The source table changed since the first release ({date}), and this project tells"
-        " records apart by their position in it.",
+        " records apart by their position in it, which may have shifted: it had {before:,}"
+        " {before:row|rows} then and has {now:,} now.",
         "Release from the table of then, or begin a new project with a record-key column, which"
         " lets later editions of the table follow.",
         date=first.day,
+        before=first.source.rows,
+        now=source.rows,
     )
 
 
@@ -193,9 +199,14 @@ def check_exposure(contradictions: Mapping[str, str]) -> None:
         )
 
 
-def rows_of(source: Source) -> tuple[str, int, str]:
+def rows_of(source: TableSource) -> tuple[str, int, str]:
     """Return what tells whether two readings of a table have the same rows in the same order."""
     return source.digest, source.rows, source.options.get("sheet", "")
+
+
+def edition_of(source: TableSource) -> tuple[object, ...]:
+    """Return what tells whether two readings of a table have the same values in the same rows."""
+    return *rows_of(source), canonical_json(dict(source.options))
 
 
 def _what_changed(
@@ -256,12 +267,17 @@ def edition_sentences(
         What the ledger tells of.
     """
     made = [record for record in releases if record.counts]
+    recipients = [record for record in made if record.policy and not record.is_publication]
+    views = [coarsening_at(record) for record in recipients]
+    suppresses = any(view is not None and view.suppression for view in views) or any(
+        each.view is not None and each.view.suppression for each in document.recipients
+    )
     told = []
     for entry in document.policy:
         if set(entry.attributes) <= set(attributes):
             levels = _levels_by_edition(document, entry, attributes, made)
             if len(levels) > 1:
-                told.append(_sentence(entry, attributes, levels))
+                told.append(_sentence(entry, attributes, levels, suppresses))
     return tuple(told)
 
 
@@ -272,33 +288,26 @@ def _levels_by_edition(
     made: Sequence[ReleaseRecord],
 ) -> list[float]:
     """Return the most trusted level at which each edition of an entry is or will be released."""
-    found: dict[tuple[str, int, str], list[float]] = {}
+    found: dict[tuple[object, ...], list[float]] = {}
     for record in made:
         for plan in record.plans:
             if (plan.attributes, plan.mechanism) == (entry.attributes, entry.mechanism):
-                found.setdefault(rows_of(record.source), []).append(plan.level)
+                found.setdefault(edition_of(record.source), []).append(plan.level)
     if document.source is not None:
-        planned = _planned_levels(document, entry, attributes)
+        edition = edition_of(document.source)
+        # One edition tells nothing beside others, whatever is planned for its recipients.
+        planned = planned_levels(document, entry, attributes) if found.keys() - {edition} else ()
         if planned:
-            found.setdefault(rows_of(document.source), []).extend(planned)
+            found.setdefault(edition, []).extend(planned)
     trust = mechanism_called(entry.mechanism).trust
     return [max(levels, key=trust) for levels in found.values()]
 
 
-def _planned_levels(
-    document: Document, entry: PolicyEntry, attributes: Mapping[str, Attribute]
-) -> list[float]:
-    levels = []
-    for recipient in document.recipients:
-        try:
-            levels.append(plan_entry(document, entry, attributes, recipient).level)
-        except SfumatoError:
-            continue  # the guarantee says what this recipient lacks
-    return levels
-
-
 def _sentence(
-    entry: PolicyEntry, attributes: Mapping[str, Attribute], levels: Sequence[float]
+    entry: PolicyEntry,
+    attributes: Mapping[str, Attribute],
+    levels: Sequence[float],
+    suppresses: bool,
 ) -> str:
     mechanism = mechanism_called(entry.mechanism)
     if mechanism.needs_groups:
@@ -324,6 +333,12 @@ def _sentence(
             "Whoever has several editions can find out which records only one of them has, however"
             " many share what is shown of these."
         ),
+        Sentence(
+            "Of a record in several editions, fewer may share what these show together than what"
+            " each of them shows, since * can stand in one where another shows a value."
+        )
+        if suppresses
+        else "",
         Sentence("For a record that has changed, the loss counts once for each value it has had."),
         # The law of what is fitted to an earlier release knows one value of each record.
         "" if rung_holders(entry) else mechanism.lost_by_changing(levels, chosen, entry.settings),
@@ -333,7 +348,7 @@ def _sentence(
 def crossing_views(
     document: Document,
     table: LongTable | None,
-    source: Source | None,
+    source: TableSource | None,
     recipient: str,
     coarsening: Coarsening | None,
     releases: Iterable[ReleaseRecord],
@@ -433,14 +448,18 @@ def _suppression_nested(table: LongTable | None, finer: _Seen, coarser: _Seen) -
     if any(_ground(before[name]) != _ground(after[name]) for name in before.keys() & after.keys()):
         return False
     # Along one chain the sets are nested by the way they are made.
-    if coarse and fine.steps == coarse.steps[: len(fine.steps)] and fine.unit == coarse.unit:
+    same = coarse and (fine.unit, fine.importance) == (coarse.unit, coarse.importance)
+    if coarse and same and fine.steps == coarse.steps[: len(fine.steps)]:
         return True
     specs = {**before, **after}
     if not specs.keys() <= set(table.columns):
         return False
     views = (fine,) if coarse is None else (fine, coarse)
     hidden, *above = suppressed_together(table, tuple(specs.values()), views, Silent())
-    return not bool(hidden.any() if coarse is None else (hidden & ~above[0]).any())
+    if coarse is None:
+        return not bool(hidden.any())
+    both = [axis for axis, name in enumerate(fine.hierarchies) if name in coarse.hierarchies]
+    return not bool((of_columns(hidden, both) & ~of_columns(above[0], both)).any())
 
 
 def check_crossing(found: Mapping[str, str]) -> None:

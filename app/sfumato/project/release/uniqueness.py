@@ -42,7 +42,7 @@ RELEASE_ADVICE: Final = (
 
 
 @dataclass(frozen=True)
-class AloneInRelease:
+class SampleUniques:
     """How many records are alone in the columns that every recipient sees as they are.
 
     Parameters
@@ -151,7 +151,7 @@ def left_out_as_sensitive(document: Document) -> tuple[str, ...]:
 
 def alone_in_release(
     document: Document, table: Table, context: Context, seen: Coarsened | None = None
-) -> AloneInRelease | None:
+) -> SampleUniques | None:
     """Count the records that are alone in what perturbed releases show unperturbed.
 
     Parameters
@@ -165,7 +165,7 @@ def alone_in_release(
 
     Returns
     -------
-    AloneInRelease or None
+    SampleUniques or None
         None where every column is perturbed or left out.
 
     Raises
@@ -194,7 +194,7 @@ def alone_in_release(
     unit, weight = document.unit, weight_column(document)
     units = None if unit is None else units_of(table, unit.columns)
     unique, alone, smallest = _unique_rows(agreeing(names), units, weight is not None)
-    found = AloneInRelease(names, table.rows, alone, smallest, recipient=recipient)
+    found = SampleUniques(names, table.rows, alone, smallest, recipient=recipient)
     if unit is not None and units is not None and unique is not None:
         counted = int(units.max()) + 1
         found = replace(found, unit=unit.name, units=counted, rows=int(unique.sum()))
@@ -236,7 +236,7 @@ def one_of_each(rows: npt.NDArray[np.bool_], units: Codes) -> npt.NDArray[np.boo
     return chosen
 
 
-def release_sentence(found: AloneInRelease) -> str:
+def release_sentence(found: SampleUniques) -> str:
     """Say how many records are alone in what is released unperturbed."""
     columns = _named(found.columns)
     shown = (
@@ -271,7 +271,7 @@ def release_sentence(found: AloneInRelease) -> str:
     return joined(said, by_marked, by_weights) if by_marked or by_weights else said
 
 
-def _unique_units(found: AloneInRelease, shown: str) -> str:
+def _unique_units(found: SampleUniques, shown: str) -> str:
     """Say how many units are unique."""
     named = {"shown": shown, "unit": found.unit, "units": found.units}
     if found.alone == 0:
@@ -292,7 +292,7 @@ def _unique_units(found: AloneInRelease, shown: str) -> str:
     )
 
 
-def _unique_records(found: AloneInRelease, shown: str) -> str:
+def _unique_records(found: SampleUniques, shown: str) -> str:
     """Say how many records are unique."""
     named = {"shown": shown, "records": found.records}
     if found.alone == 0:

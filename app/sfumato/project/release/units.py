@@ -12,6 +12,7 @@ often each value of an attribute occurs that is drawn once for a unit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,13 +27,21 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import Fact, Promise
+from sfumato.engine.mechanisms.base import Promise, PromiseFigure
+from sfumato.engine.mechanisms.categorical import at_most
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import unit_ids
 from sfumato.engine.randomness.row_order import Positions, release_order
 from sfumato.engine.table.combinations import Marks, value_marks
 from sfumato.engine.table.repeated_units import units_of, varying_units
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table, no_column
+from sfumato.engine.table.table import (
+    Attribute,
+    EncodedColumn,
+    MeasuredRows,
+    MeasuredUnit,
+    Table,
+    no_column,
+)
 from sfumato.formats.bundles.contents import UnitTold
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document, Unit
@@ -60,6 +69,8 @@ def by_unit(unit: Unit, codes: Codes, column: EncodedColumn) -> EncodedColumn:
         If the column is stated to be the same in all rows of a unit, and is not.
     """
     attribute = column.attribute
+    measured = MeasuredRows(MeasuredUnit(unit.columns, 1), attribute.at_rows(one_of_each(codes)))
+    column = replace(column, attribute=replace(attribute, units=measured))
     if attribute.name not in unit.constant:
         return column
     varying = varying_units(codes, column.values)
@@ -73,8 +84,29 @@ def by_unit(unit: Unit, codes: Codes, column: EncodedColumn) -> EncodedColumn:
         return column
     firsts = np.unique(codes, return_index=True)[1]
     counts = np.bincount(column.values[firsts], minlength=attribute.domain.size)
-    by_units = replace(attribute, counts=counts.astype(np.int64), counted=firsts)
+    by_units = replace(column.attribute, counts=counts.astype(np.int64), counted=firsts)
     return replace(column, attribute=by_units)
+
+
+def one_of_each(codes: Codes) -> Codes:
+    """Return one row of each unit, which statistics are measured in: they cost the unit ε0 once.
+
+    Units take turns, the first with its first row, the second with its second, so that no place
+    within a unit (the head of a household, say) stands for all. Values have no part in it.
+
+    Parameters
+    ----------
+    codes
+        Each row's unit, shape (n,), see `units_of`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Places of rows, ascending, shape (u,).
+    """
+    sizes = np.bincount(codes)
+    rank = pd.Series(codes).groupby(codes).cumcount().to_numpy()
+    return np.flatnonzero(rank == codes % sizes[codes])
 
 
 def varies_within(
@@ -88,7 +120,7 @@ def varies_within(
         "{column} is stated to be the same in all rows with the same {unit}, but it differs in"
         " {count:,} of {units:,} {units:group|groups} of rows, first in rows {one:,} and"
         " {other:,}.",
-        "Mend these rows, or let {column} be drawn row by row.",
+        "Correct these rows, or randomise {column} row by row.",
         column=column,
         unit=unit.name,
         count=count,
@@ -168,7 +200,9 @@ def promise_by_unit(
     unit = document.unit
     if unit is None:
         return promise
-    rows = Fact("K", "Rows of a unit", float(unit.most_rows), "At most this many leave together.")
+    rows = PromiseFigure(
+        "K", "Rows of a unit", float(unit.most_rows), "At most this many leave together."
+    )
     if plan.by_unit:
         said = Sentence(
             "All rows with the same {unit} show the same released value, so this holds for all of"
@@ -178,25 +212,27 @@ def promise_by_unit(
         return replace(promise, sentence=joined(promise.sentence, said))
     odds = mechanism.odds_factor(plan.level, attributes, plan.settings)
     if odds is None:
+        stated = mechanism.level(plan.statement, attributes, plan.settings)
         said = Sentence(
             "This is said of one row. At most {rows} {rows:row|rows} with the same {unit}"
-            " {rows:leaves|leave}, and together they tell no more about it than one row at the"
-            " level stated.",
+            " {rows:leaves|leave}, and together they tell no more about it than one row of which"
+            " this would be said: {one}",
             rows=unit.most_rows,
             unit=unit.name,
+            one=mechanism.promise(stated, attributes, plan.settings).sentence,
         )
         facts = (*promise.facts, rows)
     else:
-        whole = odds**unit.most_rows
+        whole = _odds_of_rows(odds, mechanism.byproduct_epsilon(plan.settings), unit.most_rows)
         said = Sentence(
             "This is said of one row. At most {rows} {rows:row|rows} with the same {unit}"
             " {rows:leaves|leave}, and together they multiply the odds on anything about it by at"
-            " most {gamma:.4g}.",
+            " most {gamma}.",
             rows=unit.most_rows,
             unit=unit.name,
-            gamma=whole,
+            gamma=at_most(whole),
         )
-        loss = Fact(
+        loss = PromiseFigure(
             "ε of a unit",
             "Privacy loss of all rows of a unit",
             float(np.log(whole)),
@@ -223,7 +259,19 @@ def loss_by_unit(
     if odds is None:
         return None
     unit = document.unit
-    return float(np.log(odds)) * (1 if unit is None or plan.by_unit else unit.most_rows)
+    rows = 1 if unit is None or plan.by_unit else unit.most_rows
+    return math.log(_odds_of_rows(odds, mechanism.byproduct_epsilon(plan.settings), rows))
+
+
+def _odds_of_rows(odds: float, byproducts: float, rows: int) -> float:
+    """Return by what several rows multiply anyone's odds, which one row multiplies by `odds`.
+
+    What is told beside the rows, of a loss of `byproducts` for all of them, is told once.
+    """
+    if math.isinf(odds) or math.isinf(byproducts):
+        return math.inf
+    told = min(byproducts, math.log(odds))
+    return math.exp((math.log(odds) - told) * rows + told)
 
 
 def propose_unit(
@@ -343,7 +391,8 @@ def beyond_largest(unit: Unit, largest: int) -> str:
         return ""
     return Sentence(
         "No {unit} has more than {largest:,} {largest:row|rows}, and K is {rows:,}: attributes"
-        " that are drawn row by row get more noise than they need. Set K to {largest:,} or less.",
+        " that are randomised row by row get more noise than they need. Set K to {largest:,} or"
+        " less.",
         unit=unit.name,
         largest=largest,
         rows=unit.most_rows,
@@ -365,7 +414,7 @@ def unit_sentence(document: Document) -> str:
         ),
         Sentence("Drawn once for all of them: {names}.", names=listed(once)) if once else "",
         Sentence(
-            "Drawn row by row, at a level that is stated for all of them: {names}.",
+            "Randomised row by row, at a level that is stated for all of them: {names}.",
             names=listed(apart),
         )
         if apart
@@ -379,7 +428,9 @@ def told_of_unit(document: Document, plans: Sequence[EntryPlan]) -> UnitTold | N
         return None
     once = [name for plan in plans if plan.by_unit for name in plan.attributes]
     apart = [name for plan in plans if not plan.by_unit for name in plan.attributes]
-    return UnitTold(document.unit.name, document.unit.most_rows, tuple(once), tuple(apart))
+    columns = [document.column(name) for name in document.unit.columns]
+    shown = tuple(spec.name for spec in columns if spec.as_pseudonym is not None)
+    return UnitTold(document.unit.name, document.unit.most_rows, tuple(once), tuple(apart), shown)
 
 
 Places = npt.NDArray[np.int64]

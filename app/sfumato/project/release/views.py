@@ -11,7 +11,7 @@ parts lists those that are suppressed, as keyed hashes: who has no key learns ho
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,15 +24,22 @@ from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.generalization.chain import Demand, View, views_of
+from sfumato.engine.generalization.cells import (
+    MOST_COLUMNS,
+    WHOLE,
+    CellCosts,
+    CellMasks,
+    hides,
+)
 from sfumato.engine.generalization.coded import (
     QuasiIdentifier,
     mixed_radix,
     quasi_identifier,
 )
-from sfumato.engine.generalization.distinct_rows import RowSet, Weights
+from sfumato.engine.generalization.distinct_rows import Weights
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
+from sfumato.engine.generalization.views import Demand, View, views_of
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import canonical_text, canonical_texts, keyed_hash
 from sfumato.engine.table.repeated_units import Units, units_of
@@ -41,7 +48,7 @@ from sfumato.project.document.model import Document, Recipient, from_plain, to_p
 
 
 @dataclass(frozen=True)
-class Step:
+class ViewStep:
     """One view of a chain.
 
     Parameters
@@ -52,11 +59,14 @@ class Step:
         The records of the smallest class, or its units.
     levels
         The level of each quasi-identifier; those not named are shown as they are.
+    cells
+        Whether single cells are suppressed; None for whole rows.
     """
 
     recipient: str
     k: int
     levels: Mapping[str, int]
+    cells: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -70,24 +80,37 @@ class Coarsening:
     steps
         The views of the recipients who are trusted more, and at the end the recipient's own.
     suppression
-        The largest share of the records that may be suppressed.
+        The largest share of the records that may be suppressed, or of the cells.
     unit
         The columns that name the units that k counts; None where it counts records.
+    importance
+        The quasi-identifiers whose cells are suppressed last, the most important first; None
+        where no cells are, or all are alike.
     """
 
     hierarchies: Mapping[str, Recipe]
-    steps: tuple[Step, ...]
+    steps: tuple[ViewStep, ...]
     suppression: float = 0.0
     unit: tuple[str, ...] | None = None
+    importance: tuple[str, ...] | None = None
 
     @property
-    def own(self) -> Step:
+    def own(self) -> ViewStep:
         """The recipient's view."""
         return self.steps[-1]
 
     def level(self, column: str) -> int:
         """Return the recipient's level of a quasi-identifier."""
         return self.own.levels.get(column, 0)
+
+    def costs(self, step: ViewStep, names: Sequence[str]) -> CellCosts:
+        """Return what suppressing a cell of each column costs; None where a view has no cells."""
+        return cell_costs(names, self.importance) if step.cells else None
+
+    @property
+    def own_costs(self) -> CellCosts:
+        """What suppressing a cell costs in the recipient's view; None where rows are."""
+        return self.costs(self.own, tuple(self.hierarchies))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
@@ -129,6 +152,17 @@ class Coarsened:
     units: int
 
 
+def cell_costs(names: Sequence[str], importance: Sequence[str] | None) -> tuple[float, ...]:
+    """Return what suppressing a cell of each quasi-identifier costs.
+
+    One where nothing is said of it; the least important of those named costs two, the next three,
+    and so on.
+    """
+    named = [name for name in importance or () if name in names]
+    places = {name: len(named) - place + 1 for place, name in enumerate(named)}
+    return tuple(float(places.get(name, 1)) for name in names)
+
+
 def quasi_identifiers(document: Document) -> tuple[str, ...]:
     """Return the quasi-identifiers, in the table's order."""
     return tuple(c.name for c in document.columns if c.role is Role.QUASI_IDENTIFIER)
@@ -148,9 +182,19 @@ def in_chain(document: Document) -> tuple[Recipient, ...]:
 
 
 def finest_of(document: Document, names: Sequence[str]) -> Recipient | None:
-    """Return whose view recipients hold who pool their files; None for the values as they are."""
-    pooled = [each for each in in_chain(document) if each.name in names]
-    return pooled[0] if pooled and len(pooled) == len(set(names)) else None
+    """Return whose view recipients hold who pool their files; None for the values as they are.
+
+    Raises
+    ------
+    PolicyError
+        If the views up to that of the least trusted of them are no chain: nobody's is the finest.
+    """
+    chain = in_chain(document)
+    places = [place for place, each in enumerate(chain) if each.name in names]
+    if not places or len(places) != len(set(names)):
+        return None
+    check_chain(chain[: places[-1] + 1], quasi_identifiers(document))
+    return chain[places[0]]
 
 
 def coarsening_of(document: Document, recipient: Recipient) -> Coarsening | None:
@@ -159,7 +203,7 @@ def coarsening_of(document: Document, recipient: Recipient) -> Coarsening | None
     Raises
     ------
     PolicyError
-        If the views of the recipients are no chain, or a quasi-identifier has no hierarchy.
+        If the views up to the recipient's are no chain, or a quasi-identifier has no hierarchy.
     """
     if recipient.view is None:
         return None
@@ -174,16 +218,39 @@ def coarsening_of(document: Document, recipient: Recipient) -> Coarsening | None
                 recipient=recipient.name,
             )
     chain = in_chain(document)
-    check_chain(chain, names)
+    # Whoever is trusted less depends on those before, and can be shown nothing until they agree.
     before = chain[: [each.name for each in chain].index(recipient.name) + 1]
+    check_chain(before, names)
     steps = tuple(
-        Step(each.name, each.view.k, {name: each.view.levels.get(name, 0) for name in names})
+        ViewStep(
+            each.name,
+            each.view.k,
+            {name: each.view.levels.get(name, 0) for name in names},
+            each.view.cells or None,
+        )
         for each in before
         if each.view is not None
     )
     recipes = {name: document.hierarchies[name] for name in names}
     unit = None if document.unit is None else document.unit.columns
-    return Coarsening(recipes, steps, recipient.view.suppression, unit) if names else None
+    importance = None
+    if any(step.cells for step in steps):
+        importance = tuple(n for n in document.importance or () if n in names) or None
+        check_cells(names)
+    share = recipient.view.suppression
+    return Coarsening(recipes, steps, share, unit, importance) if names else None
+
+
+def check_cells(names: Sequence[str]) -> None:
+    """Refuse to suppress single cells of more columns than are kept apart with a `PolicyError`."""
+    if len(names) > MOST_COLUMNS:
+        raise PolicyError(
+            "Single cells can be suppressed of up to {most} quasi-identifiers, and there are"
+            " {count}.",
+            "Leave some columns out, or suppress whole records.",
+            most=MOST_COLUMNS,
+            count=len(names),
+        )
 
 
 def check_chain(chain: Sequence[Recipient], names: Sequence[str]) -> None:
@@ -273,7 +340,9 @@ def own_view(
     """
     check_heights(coarsening, quasi)
     nodes = [tuple(step.levels.get(q.name, 0) for q in quasi) for step in coarsening.steps]
-    return views_of(quasi, nodes, [step.k for step in coarsening.steps], units, weights)[-1]
+    names = [each.name for each in quasi]
+    costs = [coarsening.costs(step, names) for step in coarsening.steps]
+    return views_of(quasi, nodes, [s.k for s in coarsening.steps], units, weights, costs)[-1]
 
 
 def counts_rows(coarsening: Coarsening) -> bool:
@@ -295,12 +364,13 @@ def shown_alone(
     coarsening: Coarsening,
     columns: Sequence[ColumnSpec],
     table: Table,
-    suppressed: RowSet | None = None,
+    hidden: CellMasks | None = None,
+    starred: Collection[str] = (),
 ) -> dict[str, pd.Series]:
     """Return the quasi-identifiers that a view shows as labels, of some rows that stand alone.
 
-    `suppressed` says which of them show "*"; None where the view suppresses no row of the table,
-    so that values which are not coarsened stay as they are.
+    `hidden` says which of their cells show "*", in the order of the columns' names; None where the
+    view suppresses nothing of the table. The columns `starred` show it somewhere in the table.
 
     Raises
     ------
@@ -312,10 +382,11 @@ def shown_alone(
         As `coded`.
     """
     specs = {spec.name: spec for spec in columns}
+    names = sorted(coarsening.hierarchies)
     recipes = {
         name: recipe
         for name, recipe in coarsening.hierarchies.items()
-        if coarsening.level(name) or suppressed is not None
+        if coarsening.level(name) or name in starred
     }
     for name, recipe in recipes.items():
         domain = specs[name].domain if coarsening.level(name) else None
@@ -323,9 +394,13 @@ def shown_alone(
             domain.encode(table.column(name).dropna(), name)
     quasi = coded(columns, recipes, table)
     check_heights(coarsening, quasi)
-    kept = np.ones(table.rows, dtype=np.bool_) if suppressed is None else ~suppressed
+    kept = {q.name: np.ones(table.rows, dtype=np.bool_) for q in quasi}
+    if hidden is not None:
+        kept = {q.name: ~hides(hidden, names.index(q.name)) for q in quasi}
     index = table.frame.index
-    return {q.name: generalized_column(q, coarsening.level(q.name), kept, index) for q in quasi}
+    return {
+        q.name: generalized_column(q, coarsening.level(q.name), kept[q.name], index) for q in quasi
+    }
 
 
 def check_heights(coarsening: Coarsening, quasi: Sequence[QuasiIdentifier]) -> None:
@@ -353,13 +428,11 @@ def shown_by(
 ) -> Coarsened:
     """Return a table's quasi-identifiers as a view that is known shows them."""
     specs = {spec.name: spec for spec in columns}
-    hides = bool(view.suppressed.any())
     shown = {}
     changed = set()
-    for each in quasi:
-        level = coarsening.level(each.name)
-        if level or hides:
-            kept = ~view.suppressed
+    for axis, each in enumerate(quasi):
+        level, kept = coarsening.level(each.name), ~view.hides_in(axis)
+        if level or not kept.all():
             shown[each.name] = generalized_column(each, level, kept, table.frame.index)
             changed.add(each.name)
         else:
@@ -384,6 +457,9 @@ def check_view(found: Coarsened) -> None:
     own, view = found.coarsening.own, found.view
     rows = view.rows
     check_k(own.recipient, own.k, rows, found.units, found.coarsening.unit or ())
+    if own.cells:
+        _check_cells_of(found)
+        return
     allowed = Demand(own.k, found.coarsening.suppression).allowed(rows)
     if view.suppressed_rows > allowed:
         raise DiversityError(
@@ -393,6 +469,23 @@ def check_view(found: Coarsened) -> None:
             recipient=own.recipient,
             suppressed=view.suppressed_rows,
             rows=rows,
+            k=own.k,
+            allowed=allowed,
+        )
+
+
+def _check_cells_of(found: Coarsened) -> None:
+    own, view = found.coarsening.own, found.view
+    columns = len(found.coarsening.hierarchies)
+    allowed = Demand(own.k, found.coarsening.suppression).allowed_cells(view.rows, columns)
+    if view.suppressed_cells > allowed:
+        raise DiversityError(
+            "At {recipient}'s levels {suppressed:,} of {cells:,} {cells:cell|cells}"
+            " {suppressed:has|have} to be suppressed for k = {k}, and at most {allowed:,} may be.",
+            "Find the levels again, raise some of them, or let more cells be suppressed.",
+            recipient=own.recipient,
+            suppressed=view.suppressed_cells,
+            cells=view.rows * columns,
             k=own.k,
             allowed=allowed,
         )
@@ -455,6 +548,12 @@ def promise_of(coarsening: Coarsening) -> str:
         )
     if not coarsening.suppression:
         return said
+    if own.cells:
+        share = Sentence(
+            "At most {share:.1%} of their cells show * instead, which is a value of its own.",
+            share=coarsening.suppression,
+        )
+        return joined(said, share)
     return joined(
         said,
         Sentence(
@@ -469,6 +568,7 @@ def told_of(found: Coarsened) -> dict[str, Any]:
     view, counted = found.view, bool(found.coarsening.unit)
     return {
         "suppressed": view.suppressed_rows,
+        **({"suppressed_cells": view.suppressed_cells} if view.cells_apart else {}),
         "smallest": view.smallest,
         "unique": view.unique,
         "classes": view.classes,
@@ -477,18 +577,35 @@ def told_of(found: Coarsened) -> dict[str, Any]:
     }
 
 
-def hashes_of_rows(frame: pd.DataFrame, keys: KeyRing) -> set[str]:
-    """Return the hashes of suppressed rows, in hexadecimal; their columns are sorted by name."""
+def listed_rows(frame: pd.DataFrame, hidden: CellMasks, keys: KeyRing) -> set[str]:
+    """Return what a plan lists of rows with hidden cells: their hashes, in hexadecimal.
+
+    Where not all of a row's cells are hidden, these follow as a number. The frame's columns are
+    sorted by name, and `hidden` has its cells in this order.
+    """
     found = keyed_rows(
         Table(frame, is_part=True), list(map(str, frame)), keys.for_suppressed_rows()
     )
-    return {each.hex() for each in found.tolist()}
+    rows = zip(found.tolist(), hidden.tolist(), strict=True)
+    return {each.hex() if mask == WHOLE else f"{each.hex()}:{mask:x}" for each, mask in rows}
 
 
-def is_suppressed(
+def columns_listed(names: Iterable[str], suppressed: Iterable[str]) -> set[str]:
+    """Return the quasi-identifiers of which `listed_rows` hides any cell."""
+    total = 0
+    for each in suppressed:
+        _, cells, mask = each.partition(":")
+        total |= int(mask, 16) if cells else int(WHOLE)
+    found = np.array([total], dtype=np.uint64)
+    return {name for axis, name in enumerate(sorted(names)) if hides(found, axis)[0]}
+
+
+def hidden_in(
     table: Table, names: Iterable[str], suppressed: Iterable[str], keys: KeyRing
-) -> npt.NDArray[np.bool_]:
-    """Return whether each row's quasi-identifiers are among those that are suppressed, shape (n,).
+) -> CellMasks:
+    """Return which cells of each row's quasi-identifiers are suppressed, shape (n,).
+
+    They are in the order of their names.
 
     Parameters
     ----------
@@ -497,18 +614,22 @@ def is_suppressed(
     names
         The quasi-identifiers of the view.
     suppressed
-        The hashes of their quasi-identifiers, see `hashes_of_rows`.
+        What a plan lists of the rows, see `listed_rows`.
     keys
         The keys by which it was made.
     """
-    listed = {bytes.fromhex(each) for each in suppressed}
+    listed = {}
+    for each in suppressed:
+        row, cells, mask = each.partition(":")
+        listed[bytes.fromhex(row)] = int(mask, 16) if cells else int(WHOLE)
     first = np.frombuffer(b"".join(listed), dtype=np.uint64)[::2]
     # A plan that was kept as text need not have its columns in their order any more.
     found = keyed_rows(table, sorted(names), keys.for_suppressed_rows())
-    among: npt.NDArray[np.bool_] = np.isin(found.view(np.uint64)[::2], first)
+    among = np.isin(found.view(np.uint64)[::2], first)
+    hidden = np.zeros(table.rows, dtype=np.uint64)
     # Whole hashes are compared as bytes: as numpy's or pandas' texts they lose zeros at their end.
-    among[among] = [each in listed for each in found[among].tolist()]
-    return among
+    hidden[among] = [listed.get(each, 0) for each in found[among].tolist()]
+    return hidden
 
 
 def keyed_rows(table: Table, names: Sequence[str], key: AttributeKey) -> npt.NDArray[np.void]:

@@ -29,8 +29,7 @@ from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.formats.files import opening
 from sfumato.project.errors import KeyFileError
-from sfumato.project.release.batches import table_of
-from sfumato.project.release.brought_together import (
+from sfumato.project.release.group_shuffle import (
     group_columns,
     group_words,
     grouped_entries,
@@ -342,7 +341,7 @@ def marked_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> lis
     releaser = releaser_from(plan_text, source)
     plan = releaser.plan
     with _counted_in_part():
-        table = table_of(batch, {name: plan.schema[name] for name in group_columns(plan)})
+        table = plan.table_of(batch, group_columns(plan))
         found: list[list[int]] = mark_of(plan, table, releaser.keys).tolist()
     return found
 
@@ -373,9 +372,17 @@ def _words_of(numbers: pa.Array) -> Words:
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Return a schema with texts in the place of categories."""
     return pa.schema(
-        (field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
-        for field in schema
+        [
+            field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
+            for field in schema
+        ]
     )
+
+
+def word_schema(words: Sequence[str], shown: pa.Schema | None = None) -> pa.Schema:
+    """Return what rows are of: what they show, and words of them, which can't be missing."""
+    fields = [pa.field(name, pa.int64(), nullable=False) for name in words]
+    return pa.schema([*(shown or ()), *fields])
 
 
 def seen_by(plan: Plan) -> Plan | None:
@@ -455,7 +462,7 @@ def class_part(
         if plan.unit is not None:
             words.append(unit_words(releaser, batch))
         for name in counted_attributes(plan) if with_values else ():
-            table = table_of(batch, {name: plan.schema[name]})
+            table = plan.table_of(batch, (name,))
             codes = encode_attribute(table, plan.column(name)).values
             words.append(hashed(pd.Series(codes))[:, :1])
     return _with_words(None, words, names)
@@ -579,7 +586,7 @@ def refuse_repeated(record_key: str | None, count: int) -> None:
         raise TableError(
             "The record key {column} is not unique: {count:,} {count:key stands|keys stand} in"
             " several rows.",
-            "Mend these rows, or choose a column whose values are unique.",
+            "Correct these rows, or choose a column whose values are unique.",
             column=record_key,
             count=count,
         )
@@ -597,7 +604,7 @@ def refuse_varying(plan: Plan, count: int) -> None:
         raise PolicyError(
             "What is drawn once for all rows with the same {unit} differs between the rows of"
             " {count:,} {count:group|groups}: {columns}.",
-            "Mend these rows, or let {columns} be drawn row by row.",
+            "Correct these rows, or randomise {columns} row by row.",
             columns=", ".join(plan.once_drawn),
             unit=plan.unit.name,
             count=count,

@@ -21,21 +21,25 @@ from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.table.table import Table
 from sfumato.formats.files import digest_of
 from sfumato.formats.hierarchies import read_hierarchy, usable_table
-from sfumato.formats.options import ReadOptions
+from sfumato.formats.options import ReadOptions, typed_options
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import (
     CriterionChoice,
     Generalization,
     OtherTableFile,
     PopulationFile,
+    PublicCountsFile,
 )
 from sfumato.project.document.model import ViewRule
 from sfumato.project.release.long_survey import LongSurvey
-from sfumato.project.rules.text import Section, suggestion
+from sfumato.project.rules.text import RulesSection, suggestion
 
 
 def hierarchies_in(
-    listed: Section, columns: Sequence[ColumnSpec], table: Table | LongSurvey, folder: Path | None
+    listed: RulesSection,
+    columns: Sequence[ColumnSpec],
+    table: Table | LongSurvey,
+    folder: Path | None,
 ) -> dict[str, Recipe]:
     """Return the hierarchies that rules list, by column.
 
@@ -76,7 +80,7 @@ def hierarchies_in(
 
 
 def _from_file(
-    section: Section, spec: ColumnSpec, table: Table | LongSurvey, folder: Path | None
+    section: RulesSection, spec: ColumnSpec, table: Table | LongSurvey, folder: Path | None
 ) -> Taxonomy:
     name = section.required_text("file")
     section.finish()
@@ -84,7 +88,7 @@ def _from_file(
     return usable_table(read.rows, ground_values(spec, table.column(spec.name)), spec.name)
 
 
-def _path(section: Section, name: str, folder: Path | None) -> Path:
+def _path(section: RulesSection, name: str, folder: Path | None) -> Path:
     """Return where a file that rules name is; their folder may not be known."""
     if folder is None and not Path(name).is_absolute():
         raise section.error(
@@ -96,7 +100,7 @@ def _path(section: Section, name: str, folder: Path | None) -> Path:
 
 
 def generalization_in(
-    section: Section,
+    section: RulesSection,
     columns: Sequence[ColumnSpec],
     hierarchies: Collection[str],
     folder: Path | None,
@@ -143,6 +147,7 @@ def generalization_in(
             node for each in section.sections("pinned") if (node := _node(each, names)) is not None
         ),
         others=_others(section, folder),
+        public_counts=_public_counts(section, folder),
         population=_population(section.section("population"), names, folder),
         sampling_fraction=_fraction(section),
     )
@@ -151,7 +156,7 @@ def generalization_in(
 
 
 def _quasi_identifiers(
-    section: Section, columns: Sequence[ColumnSpec], hierarchies: Collection[str]
+    section: RulesSection, columns: Sequence[ColumnSpec], hierarchies: Collection[str]
 ) -> tuple[str, ...]:
     key = "quasi_identifiers"
     names = section.texts(key) or ()
@@ -176,7 +181,9 @@ def _quasi_identifiers(
     return names
 
 
-def _criteria(section: Section, usual: tuple[CriterionChoice, ...]) -> tuple[CriterionChoice, ...]:
+def _criteria(
+    section: RulesSection, usual: tuple[CriterionChoice, ...]
+) -> tuple[CriterionChoice, ...]:
     if "criteria" not in section.names():
         section.take("criteria")
         return usual
@@ -191,7 +198,7 @@ def _criteria(section: Section, usual: tuple[CriterionChoice, ...]) -> tuple[Cri
     return tuple(found)
 
 
-def _suppression(section: Section) -> float:
+def _suppression(section: RulesSection) -> float:
     share = section.number("suppression") or 0.0
     if not 0 <= share < 1:
         raise section.error(
@@ -202,7 +209,7 @@ def _suppression(section: Section) -> float:
     return float(share)
 
 
-def _fraction(section: Section) -> float | None:
+def _fraction(section: RulesSection) -> float | None:
     share = section.number("sampling_fraction")
     if share is not None and not 0 < share <= 1:
         raise section.error(
@@ -214,7 +221,7 @@ def _fraction(section: Section) -> float | None:
 
 
 def _population(
-    section: Section, quasi_identifiers: tuple[str, ...], folder: Path | None
+    section: RulesSection, quasi_identifiers: tuple[str, ...], folder: Path | None
 ) -> PopulationFile | None:
     """Return the population that rules name; None where they name none."""
     if not list(section.names()):
@@ -228,7 +235,7 @@ def _population(
     return PopulationFile(str(path), digest, options.to_dict(), pairs)
 
 
-def _node(levels: Section, names: tuple[str, ...]) -> Node | None:
+def _node(levels: RulesSection, names: tuple[str, ...]) -> Node | None:
     """Return the level of each quasi-identifier; None where none is stated."""
     stated = levels.plain()
     for name, level in stated.items():
@@ -253,13 +260,37 @@ def _node(levels: Section, names: tuple[str, ...]) -> Node | None:
     return tuple(stated[name] for name in names)
 
 
-def _others(section: Section, folder: Path | None) -> tuple[OtherTableFile, ...]:
+def _others(section: RulesSection, folder: Path | None) -> tuple[OtherTableFile, ...]:
     found = tuple(_other(each, folder) for each in section.sections("others"))
     section.refuse_repeated("others", [other.holder for other in found])
     return found
 
 
-def _other(section: Section, folder: Path | None) -> OtherTableFile:
+def _public_counts(section: RulesSection, folder: Path | None) -> tuple[PublicCountsFile, ...]:
+    found = tuple(_counts(each, folder) for each in section.sections("public_counts"))
+    section.refuse_repeated("public_counts", [counts.name for counts in found])
+    return found
+
+
+def _counts(section: RulesSection, folder: Path | None) -> PublicCountsFile:
+    name, file = section.required_text("name"), section.required_text("file")
+    count = section.required_text("count")
+    columns = tuple(_counts_column(each) for each in section.sections("columns"))
+    reading = section.section("reading").plain()
+    section.finish()
+    path, options, digest = _opened(section, file, reading, folder)
+    return PublicCountsFile(name, str(path), digest, options.to_dict(), count, columns)
+
+
+def _counts_column(section: RulesSection) -> tuple[str, str, str]:
+    column = section.required_text("column")
+    holder = "" if "ours" in section.names() else section.required_text("holder")
+    there = section.required_text("ours" if not holder else "theirs")
+    section.finish()
+    return column, holder, there
+
+
+def _other(section: RulesSection, folder: Path | None) -> OtherTableFile:
     holder, name = section.required_text("holder"), section.required_text("file")
     sensitive = section.required_text("sensitive")
     names = section.texts("quasi_identifiers") or ()
@@ -271,24 +302,24 @@ def _other(section: Section, folder: Path | None) -> OtherTableFile:
 
 
 def _opened(
-    section: Section, name: str, reading: dict[str, Any], folder: Path | None
+    section: RulesSection, name: str, reading: dict[str, Any], folder: Path | None
 ) -> tuple[Path, ReadOptions, str]:
     """Return where a file that rules name is, how it is read, and its digest."""
     path = _path(section, name, folder).absolute()
     try:
-        options = ReadOptions.from_dict(reading) if reading else detect_options(path)
+        options = detect_options(path, typed_options(reading))
         return path, options, digest_of(path, Silent())
     except SfumatoError as error:
         raise section.explained("file", error) from None
 
 
-def _spelling(section: Section) -> tuple[Value, Value]:
+def _spelling(section: RulesSection) -> tuple[Value, Value]:
     pair = _meant(section, "there"), _meant(section, "here")
     section.finish()
     return pair
 
 
-def _meant(section: Section, key: str) -> Value:
+def _meant(section: RulesSection, key: str) -> Value:
     value: Any = section.take(key)
     if value == {"missing": True}:
         return None
@@ -302,7 +333,7 @@ def _meant(section: Section, key: str) -> Value:
     return value
 
 
-def view_in(section: Section, columns: Sequence[ColumnSpec]) -> ViewRule | None:
+def view_in(section: RulesSection, columns: Sequence[ColumnSpec]) -> ViewRule | None:
     """Return how coarsely a recipient sees the quasi-identifiers; None where nothing is said.
 
     Parameters
@@ -331,7 +362,28 @@ def view_in(section: Section, columns: Sequence[ColumnSpec]) -> ViewRule | None:
             raise listed.error(name, "it is not a quasi-identifier.", suggestion(name, known))
         level = listed.number(name)
         if level is None or level < 0 or level != int(level):
-            raise listed.error(name, "a whole number from 0 was expected.", "Mend it.")
+            raise listed.error(name, "a whole number from 0 was expected.", "Correct it.")
         levels[name] = int(level)
+    cells = section.flag("cells") or None
     section.finish()
-    return ViewRule(int(k), suppression, levels)
+    return ViewRule(int(k), suppression, levels, cells)
+
+
+def importance_in(rules: RulesSection, columns: Sequence[ColumnSpec]) -> tuple[str, ...] | None:
+    """Return the quasi-identifiers whose cells are suppressed last, the most important first.
+
+    Raises
+    ------
+    RulesError
+        If one is no quasi-identifier, or is listed twice.
+    """
+    key = "importance"
+    known = [column.name for column in columns if column.role is Role.QUASI_IDENTIFIER]
+    names = rules.texts(key) or ()
+    for name in names:
+        if name not in known:
+            raise rules.error(
+                key, "{column} is not a quasi-identifier.", suggestion(name, known), column=name
+            )
+    rules.refuse_repeated(key, names)
+    return names or None

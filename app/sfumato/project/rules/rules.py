@@ -6,6 +6,7 @@ what the command line starts a project from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -20,39 +21,43 @@ from sfumato.engine.core.columns import (
     MissingRule,
     Pseudonym,
     Role,
-    find_column,
 )
 from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.core.values import Value
-from sfumato.engine.generalization.hierarchies import Recipe
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Statement
-from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.mechanisms.setting_specs import SettingSource
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import ENGLISH, languages
 from sfumato.formats.options import ReadOptions
+from sfumato.formats.terms import MOST_CHARACTERS, TERM_TITLES, ReleaseTerms, TermsError
 from sfumato.project.document.edits import needs_domain, with_spacing
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
-from sfumato.project.release.long_survey import LongSurvey, Survey, surveyed
-from sfumato.project.rules.generalization import generalization_in, hierarchies_in, view_in
+from sfumato.project.document.model import MOST_RECIPIENTS, Document, PolicyEntry, Recipient, Unit
+from sfumato.project.errors import RulesError
+from sfumato.project.release.long_survey import LongSurvey, Survey, completed_entry, surveyed
+from sfumato.project.rules.generalization import (
+    generalization_in,
+    hierarchies_in,
+    importance_in,
+    view_in,
+)
 from sfumato.project.rules.text import (
     CODING_KEYS,
     FORMAT,
     PSEUDONYM_FOR_ALL,
     PSEUDONYM_FOR_EACH,
+    RulesSection,
     RulesText,
-    Section,
     rules_of,
     suggestion,
 )
-from sfumato.project.store.secret import ProjectSecret
 
-__all__ = ["apply_rules", "reading_options_in", "record_key_in", "rules_of"]
+__all__ = ["apply_rules", "categories_in", "reading_options_in", "record_key_in", "rules_of"]
 
 
-def reading_options_in(text: str) -> dict[str, Any] | None:
-    """Return how the rules say that the file is read; None where they don't.
+def reading_options_in(text: str) -> dict[str, Any]:
+    """Return what the rules say of how the file is read; the rest is found out.
 
     Raises
     ------
@@ -60,7 +65,23 @@ def reading_options_in(text: str) -> dict[str, Any] | None:
         If the text is not TOML.
     """
     rules = RulesText(text).parse()
-    return rules.section("reading").plain() or None
+    return rules.section("reading").plain()
+
+
+def categories_in(text: str) -> frozenset[str]:
+    """Return the columns that the rules say hold categories.
+
+    Raises
+    ------
+    RulesError
+        If the text is not TOML.
+    """
+    columns = RulesText(text).parse().section("columns").plain()
+    return frozenset(
+        name
+        for name, stated in columns.items()
+        if isinstance(stated, Mapping) and stated.get("kind") == Kind.CATEGORICAL
+    )
 
 
 def record_key_in(text: str) -> str | None:
@@ -109,34 +130,34 @@ def apply_rules(
     rules = RulesText(text).parse()
     _check_format(rules)
     title = rules.text("title")
-    record_key = _record_key(rules, table)
     _check_reading(rules.section("reading"))
     known = surveyed(table)
     columns = _columns(rules, known)
-    noise = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
     hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
-    part = rules.section("generalization")
-    generalization = generalization_in(part, columns, hierarchies, folder)
-    stated = rules.sections("policy")
-    policy = tuple(_entry(each, columns, known, noise, hierarchies) for each in stated)
+    published = rules.section("generalization")
+    generalization = generalization_in(published, columns, hierarchies, folder)
+    unit = _unit(rules.section("unit"), columns)
+    decided = replace(document, columns=columns, hierarchies=hierarchies, unit=unit)
+    drawing = noise or KeyedNoise.passing()
+    policy = tuple(_entry(each, decided, known, drawing) for each in rules.sections("policy"))
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
-    recipients = _recipients(rules, policy, columns)
     settled = replace(
-        document,
+        decided,
         title=document.title if title is None else title,
-        columns=columns,
-        record_key=record_key,
+        record_key=_record_key(rules, table),
         policy=policy,
-        recipients=recipients,
-        hierarchies=hierarchies,
+        recipients=_recipients(rules, policy, columns),
         generalization=generalization,
         rows_as_in_table=_reason(rules),
-        unit=_unit(rules.section("unit"), columns),
+        importance=importance_in(rules, columns),
+        needs_approval=rules.flag("needs_approval") or None,
+        terms=_terms(rules, document),
+        most_epsilon=_most_epsilon(rules),
     )
     return _spaced(settled, rules)
 
 
-def _spaced(document: Document, rules: Section) -> Document:
+def _spaced(document: Document, rules: RulesSection) -> Document:
     """Return the document with the spacing of levels, the last key of the rules."""
     spacing = rules.number("level_spacing") or 0.0
     rules.finish()
@@ -146,7 +167,7 @@ def _spaced(document: Document, rules: Section) -> Document:
         raise rules.explained("level_spacing", error) from None
 
 
-def _record_key(rules: Section, table: Table | LongSurvey) -> str | None:
+def _record_key(rules: RulesSection, table: Table | LongSurvey) -> str | None:
     name = rules.text("record_key")
     if name is not None and name not in table.columns:
         raise rules.error(
@@ -158,7 +179,7 @@ def _record_key(rules: Section, table: Table | LongSurvey) -> str | None:
     return name
 
 
-def _unit(section: Section, columns: tuple[ColumnSpec, ...]) -> Unit | None:
+def _unit(section: RulesSection, columns: tuple[ColumnSpec, ...]) -> Unit | None:
     """Return which rows belong together; None where nothing is said of it."""
     named = section.texts("columns")
     constant = section.texts("constant") or ()
@@ -182,7 +203,19 @@ def _unit(section: Section, columns: tuple[ColumnSpec, ...]) -> Unit | None:
     return Unit(named, most, constant)
 
 
-def _reason(rules: Section) -> str:
+def _most_epsilon(rules: RulesSection) -> float | None:
+    """Return the largest ε in all; None where nothing is said of it."""
+    stated = rules.number("most_epsilon")
+    if stated is not None and not 0.0 < stated < math.inf:
+        raise rules.error(
+            "most_epsilon",
+            "a number above 0 was expected.",
+            "State the largest ε in all, or remove the line.",
+        )
+    return None if stated is None else float(stated)
+
+
+def _reason(rules: RulesSection) -> str:
     """Return why rows stay in the table's order; empty where nothing is said of it."""
     reason = rules.text("rows_as_in_table")
     if reason is not None and not reason.strip():
@@ -194,14 +227,29 @@ def _reason(rules: Section) -> str:
     return (reason or "").strip()
 
 
-def _check_format(rules: Section) -> None:
+def _terms(rules: RulesSection, document: Document) -> ReleaseTerms | None:
+    """Return what recipients may do with releases; what there is where nothing is said of it."""
+    section = rules.section("terms")
+    if not list(section.names()):
+        return document.terms
+    stated = {name: (section.text(name) or "").strip() for name in TERM_TITLES}
+    section.finish()
+    try:
+        return ReleaseTerms(**stated).or_none
+    except TermsError as error:
+        wrong = max(stated, key=lambda name: len(stated[name]))
+        name = wrong if len(stated[wrong]) > MOST_CHARACTERS else "valid_until"
+        raise section.explained(name, error) from None
+
+
+def _check_format(rules: RulesSection) -> None:
     found = rules.take("format")
     if found != FORMAT:
         what = "it has to be {known}." if found is None else "this version reads format {known}."
         raise rules.error("format", what, "Write: format = {known}", known=FORMAT)
 
 
-def _check_reading(reading: Section) -> None:
+def _check_reading(reading: RulesSection) -> None:
     known = [option.name for option in fields(ReadOptions)]
     for name in reading.names():
         if name not in known:
@@ -212,7 +260,7 @@ def _check_reading(reading: Section) -> None:
         raise reading.explained("", error) from None
 
 
-def _columns(rules: Section, table: Survey) -> tuple[ColumnSpec, ...]:
+def _columns(rules: RulesSection, table: Survey) -> tuple[ColumnSpec, ...]:
     others = rules.choice("other_columns", Role)
     listed = rules.section("columns")
     for name in listed.names():
@@ -247,7 +295,7 @@ def _columns(rules: Section, table: Survey) -> tuple[ColumnSpec, ...]:
 
 
 def _column(
-    section: Section, name: str, table: Survey, kind_of: Callable[[str], Kind]
+    section: RulesSection, name: str, table: Survey, kind_of: Callable[[str], Kind]
 ) -> ColumnSpec:
     role = section.choice("role", Role)
     if role is None:
@@ -280,7 +328,7 @@ def _with_domain(spec: ColumnSpec, table: Survey) -> ColumnSpec:
     return table.with_domain(spec) if needs_domain(spec) else spec
 
 
-def _binning(section: Section) -> Binning | None:
+def _binning(section: RulesSection) -> Binning | None:
     edges, labels = section.numbers("bin_edges"), section.texts("bin_labels")
     if edges is None:
         if labels is not None:
@@ -292,7 +340,7 @@ def _binning(section: Section) -> Binning | None:
         raise section.explained("bin_edges", error) from None
 
 
-def _coding(section: Section) -> Coding | None:
+def _coding(section: RulesSection) -> Coding | None:
     stated = [section.number(key) for key in CODING_KEYS]
     if stated == [None, None, None]:
         return None
@@ -303,7 +351,7 @@ def _coding(section: Section) -> Coding | None:
         raise section.explained(key, error) from None
 
 
-def _pseudonym(section: Section) -> Pseudonym | None:
+def _pseudonym(section: RulesSection) -> Pseudonym | None:
     stated = section.take("pseudonym")
     if stated is None:
         return None
@@ -318,7 +366,7 @@ def _pseudonym(section: Section) -> Pseudonym | None:
     )
 
 
-def _check_sharing(rules: Section, columns: tuple[ColumnSpec, ...], known: list[str]) -> None:
+def _check_sharing(rules: RulesSection, columns: tuple[ColumnSpec, ...], known: list[str]) -> None:
     """Refuse pseudonyms that are shared by somebody who is no recipient."""
     for column in columns:
         for name in (column.pseudonym.shared_by or ()) if column.pseudonym is not None else ():
@@ -331,7 +379,7 @@ def _check_sharing(rules: Section, columns: tuple[ColumnSpec, ...], known: list[
                 )
 
 
-def _domain(section: Section) -> Domain | None:
+def _domain(section: RulesSection) -> Domain | None:
     given = section.listed("values")
     if given is None:
         return None
@@ -348,9 +396,9 @@ def _domain(section: Section) -> Domain | None:
         raise section.explained("values", error) from None
 
 
-def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, str | None]:
+def _domain_value(section: RulesSection, position: int, item: Any) -> tuple[Value, str | None]:
     if isinstance(item, dict):
-        inner = Section(section.rules, (*section.keys, "values", position), item)
+        inner = RulesSection(section.rules, (*section.keys, "values", position), item)
         value, missing = inner.take("value"), inner.take("missing")
         label = inner.text("label")
         inner.finish()
@@ -377,13 +425,9 @@ def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, st
 
 
 def _entry(
-    section: Section,
-    columns: tuple[ColumnSpec, ...],
-    table: Survey,
-    noise: KeyedNoise,
-    hierarchies: Mapping[str, Recipe],
+    section: RulesSection, decided: Document, table: Survey, noise: KeyedNoise
 ) -> PolicyEntry:
-    sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
+    sensitive = [column.name for column in decided.columns if column.role is Role.SENSITIVE]
     attributes = section.texts("attributes") or ()
     if not attributes:
         raise section.rules.error(
@@ -405,23 +449,44 @@ def _entry(
             suggestion(name, all_mechanisms()),
             found=name,
         )
-    settings = section.section("settings").plain()
+    settings = section.section("settings")
     section.finish()
-    mechanism = mechanism_called(name)
-    if not mechanism.completes_settings:
-        return PolicyEntry(attributes, name, settings)
+    entry = PolicyEntry(attributes, name, _settings(settings, mechanism_called(name)))
     try:
-        found = table.attributes([find_column(columns, attribute) for attribute in attributes])
-        chosen = tuple(replace(each, hierarchy=hierarchies.get(each.name)) for each in found)
-        return PolicyEntry(attributes, name, mechanism.complete_settings(chosen, settings, noise))
+        return completed_entry(decided, entry, table, noise)
     except SfumatoError as error:
         raise section.explained("settings", error) from None
 
 
+def _settings(section: RulesSection, mechanism: Mechanism) -> dict[str, Any]:
+    """Return the settings of a mechanism, each of which has a value that it can have."""
+    told = [spec for spec in mechanism.settings if spec.source is not SettingSource.KEPT]
+    known = {spec.name for spec in told}
+    stated = section.plain()
+    for name, value in stated.items():
+        if name not in known:
+            settable = [spec.name for spec in mechanism.settings if spec.settable]
+            raise section.error(name, "there is no such setting.", suggestion(name, settable))
+        try:
+            mechanism.setting(name).check(value)
+        except SfumatoError as error:
+            raise section.explained(name, error) from None
+    return stated
+
+
 def _recipients(
-    rules: Section, policy: tuple[PolicyEntry, ...], columns: tuple[ColumnSpec, ...]
+    rules: RulesSection, policy: tuple[PolicyEntry, ...], columns: tuple[ColumnSpec, ...]
 ) -> tuple[Recipient, ...]:
     sections = rules.sections("recipients")
+    if len(sections) > MOST_RECIPIENTS:
+        raise RulesError(  # to find the line of one takes minutes in so long a text
+            "The rules have {count:,} {count:recipient|recipients}, and a project has {most:,} at"
+            " most.",
+            "Name those who are trusted alike as one recipient, or share them among several"
+            " projects' rules.",
+            count=len(sections),
+            most=MOST_RECIPIENTS,
+        )
     recipients = tuple(_recipient(section, policy, columns) for section in sections)
     names = [recipient.name for recipient in recipients]
     rules.refuse_repeated("recipients", names)
@@ -430,7 +495,7 @@ def _recipients(
 
 
 def _recipient(
-    section: Section, policy: tuple[PolicyEntry, ...], columns: tuple[ColumnSpec, ...]
+    section: RulesSection, policy: tuple[PolicyEntry, ...], columns: tuple[ColumnSpec, ...]
 ) -> Recipient:
     name = section.required_text("name")
     note = section.text("note") or ""
@@ -445,13 +510,13 @@ def _recipient(
         statements[key] = _statement(levels.section(key), mechanism)
     mark = section.number("mark") or 0
     if mark < 0 or mark != int(mark):
-        raise section.error("mark", "a whole number from 0 was expected.", "Mend it.")
+        raise section.error("mark", "a whole number from 0 was expected.", "Correct it.")
     view = view_in(section.section("view"), columns)
     section.finish()
     return Recipient(name, statements, note, int(mark), view, language)
 
 
-def _language(section: Section) -> str | None:
+def _language(section: RulesSection) -> str | None:
     """Return the language that a recipient's bundles are written in; None for English."""
     stated, there = section.text("language"), languages()
     if stated is not None and stated not in there:
@@ -459,7 +524,7 @@ def _language(section: Section) -> str | None:
     return None if stated == ENGLISH else stated
 
 
-def _statement(section: Section, mechanism: Mechanism) -> Statement:
+def _statement(section: RulesSection, mechanism: Mechanism) -> Statement:
     """Return a stated level, which has to be in one of the mechanism's terms."""
     known = {field.name: field for term in mechanism.terms for field in term.fields}
     stated = section.plain()

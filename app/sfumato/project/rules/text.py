@@ -19,9 +19,19 @@ from tomlkit.items import AoT, Table
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Pseudonym, Value
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.project.document.generalization import Generalization, OtherTableFile, PopulationFile
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.setting_specs import SettingSource
+from sfumato.formats.options import FOUND_OUT, ReadOptions
+from sfumato.formats.tables import format_called
+from sfumato.project.document.generalization import (
+    Generalization,
+    OtherTableFile,
+    PopulationFile,
+    PublicCountsFile,
+)
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, to_plain
 from sfumato.project.errors import RulesError
+from sfumato.project.release.views import quasi_identifiers
 
 Keys = tuple[str | int, ...]
 """Where something stands: the keys from the top, with positions in lists."""
@@ -58,7 +68,7 @@ class RulesText:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def parse(self) -> Section:
+    def parse(self) -> RulesSection:
         """Return the whole file as a section.
 
         Raises
@@ -67,13 +77,13 @@ class RulesText:
             If it is not TOML; the message names the line.
         """
         try:
-            return Section(self, (), tomllib.loads(self._text))
+            return RulesSection(self, (), tomllib.loads(self._text))
         except tomllib.TOMLDecodeError as error:
             found = re.fullmatch(r"(.*) \(at (.*)\)", str(error), re.DOTALL)
             problem, place = (found[1], found[2]) if found else (str(error), "the end")
             raise RulesError(
                 "The rules can't be read at {place}: {problem}.",
-                "Mend this line. Texts stand in quotes, and each key once.",
+                "Correct this line. Texts are quoted, and each key occurs once.",
                 place=place,
                 problem=problem,
             ) from None
@@ -109,7 +119,7 @@ class RulesText:
         return before.count("\n") + 1 if mark else None
 
 
-class Section:
+class RulesSection:
     """One table of the rules: its keys are taken out one by one, and none may be left over.
 
     Parameters
@@ -187,7 +197,9 @@ class Section:
             return None
         for position, value in enumerate(values):
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise self.error(key, "item {item} is not a number.", "Mend it.", item=position + 1)
+                raise self.error(
+                    key, "item {item} is not a number.", "Correct it.", item=position + 1
+                )
         return tuple(float(value) for value in values)
 
     def number(self, key: str) -> float | None:
@@ -204,12 +216,12 @@ class Section:
             raise self.error(key, "true or false was expected.", "Write one, without quotes.")
         return bool(value)
 
-    def section(self, key: str) -> Section:
+    def section(self, key: str) -> RulesSection:
         """Return an inner table; an empty one where the key is missing."""
         values = self.take(key)
         return self._inner((*self.keys, key), {} if values is None else values)
 
-    def sections(self, key: str) -> list[Section]:
+    def sections(self, key: str) -> list[RulesSection]:
         """Return a list of inner tables; an empty one where the key is missing."""
         values = self.listed(key) or []
         return [self._inner((*self.keys, key, i), value) for i, value in enumerate(values)]
@@ -254,10 +266,10 @@ class Section:
             return self.rules.error(keys, "{cause}", "{cure}", cause=error.what, cure=error.remedy)
         return RulesError("{cause}", "{cure}", cause=error.what, cure=error.remedy)
 
-    def _inner(self, keys: Keys, values: object) -> Section:
+    def _inner(self, keys: Keys, values: object) -> RulesSection:
         if not isinstance(values, Mapping):
             raise self.rules.error(keys, "a table was expected.", "Write it as [name] or {{ }}.")
-        return Section(self.rules, keys, values)
+        return RulesSection(self.rules, keys, values)
 
 
 def _outside_lists(document: Any, keys: Keys) -> Keys:
@@ -317,7 +329,8 @@ _HIERARCHIES: Final = """
 _GENERALIZATION: Final = """
 # The generalized table: its true sensitive column, the columns that become coarser, and what
 # every class of people who look alike has to satisfy. Other holders' tables are about the same
-# people; spelling says which of our values (here) theirs (there) are.
+# people; spelling says which of our values (here) theirs (there) are. Public counts say how many
+# people are in the same classes of several tables; each column is ours, or a holder's (theirs).
 """
 _UNIT: Final = """
 # Which rows belong together (a person's visits, a household's members): the columns that name the
@@ -326,6 +339,9 @@ _UNIT: Final = """
 """
 _POLICY: Final = """
 # The mechanism for each sensitive column, or for several jointly.
+"""
+_TERMS: Final = """
+# What recipients may do with a release, and until when; their README says it.
 """
 _RECIPIENTS: Final = """
 # Who gets a release, and how far each of them is trusted with each entry of the policy.
@@ -347,7 +363,7 @@ def rules_of(document: Document, folder: Path | None = None) -> str:
     """
     parts = [_HEAD, "".join(f"{line}\n" for line in _general(document))]
     if document.source is not None and document.source.options:
-        parts += [_READING, *_section("reading", _assignments(document.source.options))]
+        parts += [_READING, *_section("reading", _assignments(_reading(document.source.options)))]
     if document.columns:
         parts.append(_COLUMNS)
     for number, column in enumerate(document.columns):
@@ -366,11 +382,19 @@ def rules_of(document: Document, folder: Path | None = None) -> str:
         parts.append(_POLICY)
     for number, entry in enumerate(document.policy):
         parts += _section("[policy]", _entry(entry), number > 0)
+    if document.terms is not None:
+        parts += [_TERMS, *_section("terms", _assignments(dict(document.terms.stated)))]
     if document.recipients:
         parts.append(_RECIPIENTS)
     for number, recipient in enumerate(document.recipients):
         parts += _section("[recipients]", _recipient(recipient), number > 0)
     return "".join(parts)
+
+
+def _reading(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a table is read, with all that would be found out of another one."""
+    read = ReadOptions.from_dict(options)
+    return read.to_dict(also=FOUND_OUT & format_called(read.format).reading_options)
 
 
 def _general(document: Document) -> Iterator[str]:
@@ -383,6 +407,13 @@ def _general(document: Document) -> Iterator[str]:
         yield f"level_spacing = {_scalar(document.level_spacing)}"
     if document.rows_as_in_table:
         yield f"rows_as_in_table = {_text(document.rows_as_in_table)}"
+    if document.needs_approval:
+        yield "needs_approval = true"
+    if document.most_epsilon is not None:
+        yield f"most_epsilon = {_scalar(document.most_epsilon)}"
+    known = quasi_identifiers(document)
+    if important := [name for name in document.importance or () if name in known]:
+        yield f"importance = {toml_value(important)}"
 
 
 def _column(column: ColumnSpec) -> Iterator[str]:
@@ -392,14 +423,14 @@ def _column(column: ColumnSpec) -> Iterator[str]:
     if column.binning is not None:
         yield f"bin_edges = {_array(_edge(edge) for edge in column.binning.edges)}"
         if column.binning.labels:
-            yield f"bin_labels = {_value(column.binning.labels)}"
+            yield f"bin_labels = {toml_value(column.binning.labels)}"
     if column.coding is not None:
         coding = column.coding
         for key, number in zip(CODING_KEYS, (coding.bottom, coding.top, coding.step), strict=True):
             if number is not None:
                 yield f"{key} = {_edge(number)}"
     if column.pseudonym is not None:
-        yield f"pseudonym = {_value(sharing(column.pseudonym))}"
+        yield f"pseudonym = {toml_value(sharing(column.pseudonym))}"
     if column.from_rows:
         yield "from_rows = true"
     if column.domain is not None:
@@ -417,10 +448,10 @@ def _domain_values(domain: Domain) -> Iterator[str]:
     for value in domain.values:
         label = domain.labels.get(value)
         if label is not None:
-            given = _MISSING if value is None else f"value = {_value(value)}"
+            given = _MISSING if value is None else f"value = {toml_value(value)}"
             yield f"{{ {given}, label = {_text(label)} }}"
         else:
-            yield f"{{ {_MISSING} }}" if value is None else _value(value)
+            yield f"{{ {_MISSING} }}" if value is None else toml_value(value)
 
 
 def _edge(edge: float) -> str:
@@ -429,10 +460,13 @@ def _edge(edge: float) -> str:
 
 
 def _entry(entry: PolicyEntry) -> Iterator[str]:
-    yield f"attributes = {_value(entry.attributes)}"
+    yield f"attributes = {toml_value(entry.attributes)}"
     yield f"mechanism = {_text(entry.mechanism)}"
-    if entry.settings:
-        yield f"settings = {_value(entry.settings)}"
+    mechanism = mechanism_called(entry.mechanism)
+    kept = {one.name for one in mechanism.settings if one.source is SettingSource.KEPT}
+    settings = {name: value for name, value in entry.settings.items() if name not in kept}
+    if settings:
+        yield f"settings = {toml_value(settings)}"
 
 
 def _generalization(decided: Generalization, folder: Path | None) -> Iterator[str]:
@@ -446,14 +480,16 @@ def _generalization(decided: Generalization, folder: Path | None) -> Iterator[st
         yield from _section("generalization.population", population, True)
     for other in decided.others:
         yield from _section("[generalization.others]", _other(other, folder), True)
+    for counts in decided.public_counts:
+        yield from _section("[generalization.public_counts]", _counts(counts, folder), True)
 
 
 def _decided(decided: Generalization) -> Iterator[str]:
     names = decided.quasi_identifiers
     yield f"sensitive = {_text(decided.sensitive)}"
-    yield f"quasi_identifiers = {_value(names)}"
+    yield f"quasi_identifiers = {toml_value(names)}"
     criteria = [{"kind": choice.kind, **choice.numbers} for choice in decided.criteria]
-    yield f"criteria = {_value(criteria)}"
+    yield f"criteria = {toml_value(criteria)}"
     if decided.suppression:
         yield f"suppression = {_scalar(decided.suppression)}"
     yield f"suppressed = {_text(decided.suppressed.value)}"
@@ -461,26 +497,41 @@ def _decided(decided: Generalization) -> Iterator[str]:
         yield f"sampling_fraction = {_scalar(decided.sampling_fraction)}"
     if decided.pinned:
         pinned = [dict(zip(names, node, strict=True)) for node in decided.pinned]
-        yield f"pinned = {_value(pinned)}"
+        yield f"pinned = {toml_value(pinned)}"
 
 
 def _other(other: OtherTableFile, folder: Path | None) -> Iterator[str]:
     yield f"holder = {_text(other.holder)}"
     yield f"file = {_text(_place(other.path, folder))}"
-    yield f"quasi_identifiers = {_value(other.quasi_identifiers)}"
+    yield f"quasi_identifiers = {toml_value(other.quasi_identifiers)}"
     yield f"sensitive = {_text(other.sensitive)}"
     if other.spelling:
         pairs = [{"there": _meant(there), "here": _meant(here)} for there, here in other.spelling]
-        yield f"spelling = {_value(pairs)}"
+        yield f"spelling = {toml_value(pairs)}"
     if other.options:
-        yield f"reading = {_value(other.options)}"
+        yield f"reading = {toml_value(_reading(other.options))}"
+
+
+def _counts(counts: PublicCountsFile, folder: Path | None) -> Iterator[str]:
+    yield f"name = {_text(counts.name)}"
+    yield f"file = {_text(_place(counts.path, folder))}"
+    yield f"count = {_text(counts.count)}"
+    columns = [
+        {"column": column, "holder": holder, "theirs": there}
+        if holder
+        else {"column": column, "ours": there}
+        for column, holder, there in counts.columns
+    ]
+    yield f"columns = {toml_value(columns)}"
+    if counts.options:
+        yield f"reading = {toml_value(_reading(counts.options))}"
 
 
 def _population(population: PopulationFile, folder: Path | None) -> Iterator[str]:
     yield f"file = {_text(_place(population.path, folder))}"
-    yield f"columns = {_value(dict(population.columns))}"
+    yield f"columns = {toml_value(dict(population.columns))}"
     if population.options:
-        yield f"reading = {_value(population.options)}"
+        yield f"reading = {toml_value(population.options)}"
 
 
 def _place(file: str, folder: Path | None) -> str:
@@ -511,8 +562,10 @@ def _recipient(recipient: Recipient) -> Iterator[str]:
         yield f"k = {recipient.view.k}"
         if recipient.view.suppression:
             yield f"suppression = {_scalar(recipient.view.suppression)}"
+        if recipient.view.cells:
+            yield "cells = true"
         if recipient.view.levels:
-            yield f"levels = {_value(dict(recipient.view.levels))}"
+            yield f"levels = {toml_value(dict(recipient.view.levels))}"
 
 
 def _section(name: str, lines: Iterable[str], gap: bool = False) -> Iterator[str]:
@@ -524,15 +577,16 @@ def _section(name: str, lines: Iterable[str], gap: bool = False) -> Iterator[str
 
 def _assignments(values: Mapping[str, Any]) -> Iterator[str]:
     # TOML has no null: an option that is not set is left out.
-    return (f"{_key(k)} = {_value(v)}" for k, v in values.items() if v is not None)
+    return (f"{_key(k)} = {toml_value(v)}" for k, v in values.items() if v is not None)
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """Return a plain value as TOML."""
     if isinstance(value, Mapping):
         inner = ", ".join(_assignments(value))
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
-        return _array(_value(inner) for inner in value)
+        return _array(toml_value(inner) for inner in value)
     return _scalar(value)
 
 

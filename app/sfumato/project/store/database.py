@@ -17,7 +17,14 @@ from typing import Any, Final, Protocol
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import CannotWrite, DiskFull
-from sfumato.project.errors import DamagedProject, NotAProject, ProjectInUse, ReadOnlyProject
+from sfumato.formats.files import refusal_to_read
+from sfumato.project.errors import (
+    DamagedProject,
+    NotAProject,
+    ProjectInUse,
+    ProjectReplaced,
+    ReadOnlyProject,
+)
 from sfumato.project.store.schema import Contents, damaged, harden, lacking, read_contents
 
 APPLICATION_ID: Final = 0x53464D54
@@ -137,12 +144,15 @@ class Database:
     ----------
     keeper
         Seals every change; None until the project's secret is known.
+    is_open
+        Whether it was not closed yet.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, read_only: bool) -> None:
         self.path = path
         self.read_only = read_only
         self.keeper: Keeper | None = None
+        self.is_open = True
         self._lock: tuple[int, int] | None = None
         self._connection = connection
         self._turn = threading.RLock()
@@ -165,14 +175,48 @@ class Database:
             raise lacking(self.path)
         return found[0]
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the open file is still the one under its name.
+
+        Programs that synchronize folders replace files, and the system then keeps the one that is
+        open without a name: what is written to it is gone once it is closed.
+        """
+        try:
+            return self._lock is None or _identity(self.path) == self._lock
+        except PermissionError:  # that it may not be looked at says nothing of it
+            return True
+        except OSError:
+            return False
+
+    def require_place(self) -> None:
+        """Raise `ProjectReplaced` where another file, or none, is under the project's name."""
+        if not self.in_place:
+            raise ProjectReplaced(
+                "The project {path} was moved, deleted or replaced by another program while it"
+                " was open, so nothing more is saved in it.",
+                "Save a copy of the project under another name and go on with that, or close it"
+                " and open what is there now. A program that synchronizes the folder may have"
+                " done it: pause it while you work.",
+                path=self.path,
+            )
+
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self, anywhere: bool = False) -> Iterator[sqlite3.Connection]:
         """Give a connection whose changes are saved together, or not at all.
+
+        Parameters
+        ----------
+        anywhere
+            Whether the file may be without its name, because it is copied next.
 
         Raises
         ------
         ReadOnlyProject
             If the project is open for reading only.
+        ProjectReplaced
+            If another file, or none, is under the project's name. Where that was found before the
+            end, nothing was changed.
         """
         if self.read_only:
             raise ReadOnlyProject(
@@ -181,6 +225,7 @@ class Database:
                 path=self.path,
             )
         with self._turn, self._explained():
+            self._require_place(anywhere)
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 if self.keeper is not None:
@@ -188,6 +233,7 @@ class Database:
                 yield self._connection
                 if self.keeper is not None:
                     self.keeper.end(self._connection)
+                self._require_place(anywhere)
                 self._connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -195,6 +241,11 @@ class Database:
                 raise
             if self.keeper is not None:
                 self.keeper.committed()
+            self._require_place(anywhere)
+
+    def _require_place(self, anywhere: bool) -> None:
+        if not anywhere:
+            self.require_place()
 
     @contextmanager
     def raw(self) -> Iterator[sqlite3.Connection]:
@@ -206,6 +257,7 @@ class Database:
         """Give the file free. Closing twice is harmless."""
         with self._turn:
             self._connection.close()
+            self.is_open = False
             if self._lock is not None:
                 _locked_here.discard(self._lock)
 
@@ -232,9 +284,12 @@ def connect_for_writing(path: Path) -> tuple[Database, Contents]:
     """
     _refuse_foreign_journal(path)
     try:
+        identity = _identity(path)
         connection = _connect(f"{path.absolute().as_uri()}?mode=rw")
     except sqlite3.Error as error:
         raise explain(error, path) from None
+    except OSError as error:
+        raise refusal_to_read(error, path) from None
     try:
         harden(connection)
         connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
@@ -251,7 +306,12 @@ def connect_for_writing(path: Path) -> tuple[Database, Contents]:
         connection.close()
         raise
     database = Database(path, connection, read_only=False)
-    database.locks(_identity(path))
+    database.locks(identity)
+    try:
+        database.require_place()
+    except BaseException:
+        database.close()
+        raise
     return database, contents
 
 

@@ -27,13 +27,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import sfumato
 from sfumato.formats.errors import FileError
-from sfumato.formats.files import write_whole
+from sfumato.formats.files import read_regular, write_whole
 from sfumato.project.store.seal import state_folder
 from sfumato.project.store.secret import ProjectSecret
 
 _FOLDER: Final = "remembered"
 _NONCE_BYTES: Final = 12
-_LARGEST: Final = 1 << 26
+_LARGEST: Final = 1 << 28
 """More bytes are found out anew rather than kept."""
 
 
@@ -61,7 +61,7 @@ class Remembered:
         if path is None:
             return None
         try:
-            content = path.read_bytes()
+            content = read_regular(path)
             nonce, sealed = content[:_NONCE_BYTES], content[_NONCE_BYTES:]
             opened = AESGCM(self._key).decrypt(nonce, sealed, _associated(what, about))
         except (OSError, InvalidTag, ValueError):

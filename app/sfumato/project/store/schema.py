@@ -121,10 +121,28 @@ The seal itself is written by whoever upgrades, who has the secret.
 """
 
 
+_KEYS: Final = (
+    """
+    CREATE TABLE keys (
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        public BLOB NOT NULL,
+        kdf TEXT NOT NULL,
+        cost TEXT NOT NULL,
+        salt BLOB NOT NULL,
+        nonce BLOB NOT NULL,
+        ciphertext BLOB NOT NULL,
+        PRIMARY KEY (kind, name)
+    ) STRICT
+    """,
+)
+"""Further keys: the secret wrapped by a recovery code, and the keys of who approves releases."""
+
+
 @cache
 def all_steps() -> Mapping[int, Step]:
     """Return every step by the version that it leads to, in order."""
-    return {number: _running(sql) for number, sql in enumerate((_FOUNDATION, _SEAL), start=1)}
+    return {number: _running(sql) for number, sql in enumerate((_FOUNDATION, _SEAL, _KEYS), 1)}
 
 
 def _running(statements: tuple[str, ...]) -> Step:
@@ -170,7 +188,7 @@ _LONGEST_NAME: Final = 40
 
 
 @dataclass(frozen=True)
-class Oddity:
+class SchemaProblem:
     """Something that a file's schema has too much, or a guard that it lacks.
 
     Parameters
@@ -227,7 +245,9 @@ def tables_of(version: int) -> tuple[str, ...]:
         return tuple(name for kind, name, _, _ in connection.execute(_OWN) if kind == "table")
 
 
-def oddities_in(connection: sqlite3.Connection, version: int, path: Path) -> tuple[Oddity, ...]:
+def oddities_in(
+    connection: sqlite3.Connection, version: int, path: Path
+) -> tuple[SchemaProblem, ...]:
     """Return what a file's schema has too much or lacks; empty where it is exactly ours.
 
     Raises
@@ -252,8 +272,11 @@ def oddities_in(connection: sqlite3.Connection, version: int, path: Path) -> tup
             "Restore an earlier copy, for instance from your backup.",
             path=path,
         )
-    added = [Oddity(str(kind), str(name)) for kind, name, _, _ in sorted(found - expected, key=str)]
-    missing = [Oddity(kind, name, sql) for kind, name, _, sql in sorted(expected - found)]
+    added = [
+        SchemaProblem(str(kind), str(name))
+        for kind, name, _, _ in sorted(found - expected, key=str)
+    ]
+    missing = [SchemaProblem(kind, name, sql) for kind, name, _, sql in sorted(expected - found)]
     # What was added goes first: it may stand where a missing guard belongs.
     return (*added, *missing)
 
@@ -282,7 +305,7 @@ class Contents:
     path: Path
     version: int
     tables: Mapping[str, tuple[Row, ...]]
-    oddities: tuple[Oddity, ...]
+    oddities: tuple[SchemaProblem, ...]
 
     def row(self, table: str) -> Row:
         """Return the one row of a table.

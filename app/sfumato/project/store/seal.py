@@ -2,9 +2,9 @@
 
 With every change, a counter goes up by one, and an HMAC (SHA-256) under a key derived from
 the project secret covers the project's identity, the version of the schema, the counter, and
-a digest of each part: identity, wrapped secret, document, unfinished releases and the ledger's
-end. The ledger's entries hang on its end by their chain. The digests are kept beside the HMAC,
-so that it can be told which part was changed.
+a digest of each part: identity, wrapped secret, further keys, document, unfinished releases and
+the ledger's end. The ledger's entries hang on its end by their chain. The digests are kept beside
+the HMAC, so that it can be told which part was changed.
 
 What no seal in one file can show is the return of a whole older copy. So the counter is noted in
 the user's own state folder. The note carries an HMAC under a key of the project: a note that was
@@ -27,9 +27,9 @@ from typing import Final
 
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.errors import FileError
-from sfumato.formats.files import write_whole
+from sfumato.formats.files import read_regular, write_whole
 from sfumato.project.document.model import canonical_json
-from sfumato.project.errors import Finding, NotSealed, Part
+from sfumato.project.errors import NotSealed, ProjectPart, SealViolation
 from sfumato.project.store import schema
 from sfumato.project.store.schema import Contents, Row, digest_of_rows, rows_of
 from sfumato.project.store.secret import ProjectSecret
@@ -54,7 +54,15 @@ def state_folder() -> Path | None:
     return home / between / _FOLDER
 
 
-class Seen:
+def folders_of_state() -> tuple[Path, ...]:
+    """Return the state folder and those in it."""
+    folder = state_folder()
+    if folder is None or not folder.is_dir():
+        return ()
+    return (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir()))
+
+
+class SeenCounter:
     """The newest counter of one project that this machine has seen.
 
     Parameters
@@ -73,8 +81,7 @@ class Seen:
         if path is None:
             return 0
         try:
-            with path.open("rb") as file:
-                plain = json.loads(file.read(_LARGEST_NOTE))
+            plain = json.loads(read_regular(path, _LARGEST_NOTE))
             counter, mac = plain["counter"], plain["mac"]
             if type(counter) is int and hmac.compare_digest(mac, self._mac(counter)):
                 self._newest = max(self._newest, counter)
@@ -105,23 +112,29 @@ class Seen:
 SEALED_SINCE: Final = 2
 """The first version of the schema that has a seal."""
 
-_TABLES: Final[Mapping[Part, str]] = {
-    Part.IDENTITY: "project",
-    Part.WRAPPING: "wrapping",
-    Part.DOCUMENT: "document",
-    Part.PENDING: "pending",
-    Part.LEDGER: "ledger_end",
+_TABLES: Final[Mapping[ProjectPart, str]] = {
+    ProjectPart.IDENTITY: "project",
+    ProjectPart.WRAPPING: "wrapping",
+    ProjectPart.DOCUMENT: "document",
+    ProjectPart.PENDING: "pending",
+    ProjectPart.LEDGER: "ledger_end",
+    ProjectPart.KEYS: "keys",
 }
+_LATER: Final[Mapping[ProjectPart, int]] = {ProjectPart.KEYS: 3}
+"""The first version of the schema that has a part; the others have been there from the first."""
 
-_CHANGED: Final[Mapping[Part, Sentence]] = {
-    Part.IDENTITY: Sentence("Its identity or its date was changed."),
-    Part.WRAPPING: Sentence("Its passphrase was changed or set back to an older one."),
-    Part.DOCUMENT: Sentence(
+_CHANGED: Final[Mapping[ProjectPart, Sentence]] = {
+    ProjectPart.IDENTITY: Sentence("Its identity or its date was changed."),
+    ProjectPart.WRAPPING: Sentence("Its passphrase was changed or set back to an older one."),
+    ProjectPart.DOCUMENT: Sentence(
         "Its decisions were changed: columns, policy, recipients or levels differ from what was"
         " saved."
     ),
-    Part.PENDING: Sentence("Its list of interrupted releases was changed."),
-    Part.LEDGER: Sentence("The end of its ledger was changed, or entries were cut off."),
+    ProjectPart.PENDING: Sentence("Its list of interrupted releases was changed."),
+    ProjectPart.LEDGER: Sentence("The end of its ledger was changed, or entries were cut off."),
+    ProjectPart.KEYS: Sentence(
+        "Its recovery sheet or the people who approve its releases were changed or set back."
+    ),
 }
 _NEVER_SEALED: Final = Sentence(
     "It has no seal: either it was saved by a version of Sfumato without seals, or someone"
@@ -137,7 +150,7 @@ Digests = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class State:
+class SealedState:
     """One state of a project.
 
     Parameters
@@ -173,18 +186,26 @@ class Seal:
     """
 
     def __init__(self, path: Path, project_id: str, secret: ProjectSecret) -> None:
-        self.state: State | None = None
-        self.seen = Seen(secret)
+        self.state: SealedState | None = None
+        self.seen = SeenCounter(secret)
         self._path = path
         self._project_id = project_id
         self._key = secret.derive("state")
-        self._next: State | None = None
+        self._next: SealedState | None = None
         self._lowest = 0
 
-    def examine(self, contents: Contents) -> tuple[Finding, ...]:
+    def examine(self, contents: Contents, newest: int | None = None) -> tuple[SealViolation, ...]:
         """Return in which ways a file is not as it was sealed; empty where it is.
 
         The ledger's entries are not looked at here.
+
+        Parameters
+        ----------
+        contents
+            What was read from the file.
+        newest
+            The newest counter that was noted before that; without it, the one noted now, which
+            is right for whoever keeps all writers out.
         """
         found = []
         if contents.oddities:
@@ -192,42 +213,46 @@ class Seal:
             what = Sentence(
                 "Its database has something added or lacks a guard: {shown}.", shown=shown
             )
-            found.append(Finding(Part.SCHEMA, what))
-        newest = self._lowest = self.seen.counter()
+            found.append(SealViolation(ProjectPart.SCHEMA, what))
+        newest = self._lowest = self.seen.counter() if newest is None else newest
         if contents.version < SEALED_SINCE or not contents.tables["seal"]:
             what = _SEAL_TAKEN_AWAY if newest else _NEVER_SEALED
-            return (*found, Finding(Part.NEVER_SEALED, what))
+            return (*found, SealViolation(ProjectPart.NEVER_SEALED, what))
         _, counter, parts, mac = contents.row("seal")
         claimed, standing = _parsed(parts), _digests(contents.tables)
-        changed = [part for part in _TABLES if claimed and claimed.get(part) != standing[part]]
-        found += [Finding(part, _CHANGED[part]) for part in changed]
+        changed = [
+            part
+            for part in _tables_of(contents.version)
+            if claimed and claimed.get(part) != standing[part]
+        ]
+        found += [SealViolation(part, _CHANGED[part]) for part in changed]
         if not hmac.compare_digest(mac.encode(), self._mac(contents.version, counter, parts)):
-            return (*found, Finding(Part.SEAL, _SEAL_CHANGED))
+            return (*found, SealViolation(ProjectPart.SEAL, _SEAL_CHANGED))
         if counter < newest:
-            found.append(Finding(Part.OLDER, _older(counter, newest)))
+            found.append(SealViolation(ProjectPart.OLDER, _older(counter, newest)))
         self._lowest = max(counter, newest)
         if not changed:
-            self.state = State(counter, standing)
+            self.state = SealedState(counter, standing)
         return tuple(found)
 
     def begin(self, connection: sqlite3.Connection) -> None:
         """Refuse to seal what someone changed in the file while it was open."""
         if self.state is None:
             return
-        standing = _digests({name: rows_of(connection, name) for name in _TABLES.values()})
-        changed = [part for part in _TABLES if standing[part] != self.state.parts[part]]
+        standing = _standing(connection)
+        changed = [part for part in _TABLES if standing.get(part) != self.state.parts.get(part)]
         if changed:
-            raise NotSealed(self._path, [Finding(part, _CHANGED[part]) for part in changed])
+            raise NotSealed(self._path, [SealViolation(part, _CHANGED[part]) for part in changed])
 
     def end(self, connection: sqlite3.Connection) -> None:
         """Seal the state as it stands now."""
         before = 0 if self.state is None else self.state.counter
         counter = max(before, self._lowest) + 1
-        parts = _digests({name: rows_of(connection, name) for name in _TABLES.values()})
+        parts = _standing(connection)
         text = canonical_json(parts)
         mac = self._mac(schema.version_of(connection), counter, text).decode()
         connection.execute("INSERT OR REPLACE INTO seal VALUES (1, ?, ?, ?)", (counter, text, mac))
-        self._next = State(counter, parts)
+        self._next = SealedState(counter, parts)
 
     def committed(self) -> None:
         """Learn that the state that was sealed is on the disk."""
@@ -251,8 +276,19 @@ class Seal:
         return digest.hexdigest().encode()
 
 
+def _tables_of(version: int) -> dict[ProjectPart, str]:
+    """Return the sealed parts of a version of the schema, and the table of each."""
+    return {part: table for part, table in _TABLES.items() if version >= _LATER.get(part, 1)}
+
+
+def _standing(connection: sqlite3.Connection) -> dict[str, str]:
+    tables = _tables_of(schema.version_of(connection)).values()
+    return _digests({name: rows_of(connection, name) for name in tables})
+
+
 def _digests(tables: Mapping[str, tuple[Row, ...]]) -> dict[str, str]:
-    return {part.value: digest_of_rows(tables[table]) for part, table in _TABLES.items()}
+    found = ((part, tables[table]) for part, table in _TABLES.items() if table in tables)
+    return {part.value: digest_of_rows(rows) for part, rows in found}
 
 
 def _parsed(parts: str) -> Digests:

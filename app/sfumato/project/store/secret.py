@@ -15,6 +15,7 @@ import re
 import secrets
 import sqlite3
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import ClassVar, Final
@@ -308,7 +309,7 @@ def wrap(
     passphrase
         Any text; spaces at the ends count, and accented letters match however they are typed.
     project_id
-        The project that the secret belongs to.
+        The project that the secret belongs to; or that and which of its keys it is.
     cost
         The work of one guess.
 
@@ -340,8 +341,8 @@ def unwrap(wrapped: WrappedSecret, passphrase: str, project_id: str) -> ProjectS
     except InvalidTag:
         raise WrongPassphrase(
             "The passphrase does not open this project.",
-            "Try again, minding capitals and the keyboard's language. Without the passphrase"
-            " nobody can open the project.",
+            "Try again, minding capitals and the keyboard's language. Without the passphrase or a"
+            " recovery sheet nobody can open the project.",
         ) from None
     return ProjectSecret(value)
 
@@ -371,6 +372,43 @@ def wrapped_in(contents: Contents) -> WrappedSecret:
         cost = canonical_json({"n": n, "p": p, "r": r})
         return wrapped_in_row((1, "scrypt", cost, salt, nonce, ciphertext))
     return wrapped_in_row(contents.row("wrapping"))
+
+
+RECOVERY: Final = "recovery"
+APPROVER: Final = "approver"
+"""The kinds of further keys."""
+
+
+def key_in(rows: Iterable[Row], kind: str, name: str = "") -> tuple[bytes, WrappedSecret] | None:
+    """Return a further key among rows, its public part first; None where there is none.
+
+    Raises
+    ------
+    DamagedProject
+        If it is none that Sfumato writes.
+    """
+    for _kind, _name, public, kdf, cost, salt, nonce, ciphertext in rows:
+        if (_kind, _name) == (kind, name):
+            return public, WrappedSecret(salt, nonce, ciphertext, cost_from_json(kdf, cost))
+    return None
+
+
+def write_key(
+    connection: sqlite3.Connection,
+    kind: str,
+    wrapped: WrappedSecret,
+    name: str = "",
+    public: bytes = b"",
+) -> None:
+    """Write a further key in the place of the one before, inside a transaction."""
+    cost = wrapped.cost
+    connection.execute(
+        "INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(kind, name, public, cost.kdf, cost_to_json(cost)),
+            *(wrapped.salt, wrapped.nonce, wrapped.ciphertext),
+        ),
+    )
 
 
 def wrapped_in_row(row: Row) -> WrappedSecret:

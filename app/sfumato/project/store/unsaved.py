@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 import sys
 import threading
 import time
@@ -25,7 +26,13 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from sfumato.formats.files import is_file, new_private, remove_abandoned, write_whole
+from sfumato.formats.files import (
+    is_file,
+    new_private,
+    read_regular,
+    remove_abandoned,
+    write_whole,
+)
 from sfumato.project.document.model import Document, document_from_json, document_to_json
 from sfumato.project.errors import DamagedProject, UnsavedUnreadable
 from sfumato.project.store.seal import state_folder
@@ -121,7 +128,7 @@ class UnsavedWork:
         OSError
             If the system refuses.
         """
-        content = self.path.read_bytes()
+        content = read_regular(self.path)
         if content.startswith(_NAMED) and not content.startswith(_HEAD):
             raise UnsavedUnreadable(
                 "Unsaved work can't be read: another version of Sfumato kept it ({path}).",
@@ -172,7 +179,7 @@ class UnsavedWork:
             return True  # nobody can have it open without its key
         except OSError:
             return False
-        if not _locked(handle):
+        if not stat.S_ISREG(os.fstat(handle).st_mode) or not _locked(handle):
             os.close(handle)
             return False
         self._handle, self._key = handle, os.read(handle, _KEY_BYTES + 1)

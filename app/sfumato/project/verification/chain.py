@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, Check, Released
+from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.bundles.reading import Bundle
 from sfumato.formats.comparison import codes_in, decoded
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.regenerate import Regenerator
-from sfumato.project.verification.recognition import Match
-from sfumato.project.verification.rows import Comparison, Order, any_rows
+from sfumato.project.verification.compared import BundleComparison, ExaminedRows, Order
+from sfumato.project.verification.recognition import RecognizedRelease
 
 
 @dataclass(frozen=True)
-class _Rung:
+class _HeldLevel:
     """A level at which others hold a policy entry, and who they are."""
 
     plan: EntryPlan
@@ -33,67 +34,68 @@ class _Rung:
 
 
 def check_entries(
-    bundle: Bundle,
-    match: Match,
+    match: RecognizedRelease,
     releases: Sequence[ReleaseRecord],
-    regenerator: Regenerator,
-    comparison: Comparison,
+    maker: Regenerator,
+    part: Regenerator,
+    comparison: BundleComparison,
     context: Context,
 ) -> tuple[Check, ...]:
     """Check every perturbed policy entry of a recognised release.
 
     Parameters
     ----------
-    bundle
-        The bundle.
     match
-        What it was recognised as; no checks where it was not.
+        What the bundle was recognised as; no checks where it was not.
     releases
         Every release of the ledger.
-    regenerator
-        Makes released columns again.
+    maker, part
+        What tells whether entries can be made again, and what makes the rows again that are
+        examined.
     comparison
-        The bundle's columns beside those of the release.
+        The bundle's rows beside those of the release.
     context
         Progress and cancelling.
     """
     checks: list[Check] = []
-    for position, plan in enumerate(match.plans):
-        part = Part(context, position / len(match.plans), (position + 1) / len(match.plans))
-        checks += _check_entry(bundle, plan, releases, regenerator, comparison, part)
+    for plan, step in one_by_one(context, match.plans):
+        checks += _check_entry(plan, releases, maker, part, comparison, step)
     return tuple(checks)
 
 
 def _check_entry(
-    bundle: Bundle,
     plan: EntryPlan,
     releases: Sequence[ReleaseRecord],
-    regenerator: Regenerator,
-    comparison: Comparison,
+    maker: Regenerator,
+    part: Regenerator,
+    comparison: BundleComparison,
     context: Context,
 ) -> list[Check]:
-    missing = [name for name in plan.attributes if name not in bundle.table.columns]
+    missing = [name for name in plan.attributes if name not in comparison.columns]
     if missing:
-        return [values_check(plan, comparison.rows, missing)]
-    obstacle = regenerator.obstacle(plan)
-    checks = [ladder_check(plan, obstacle)]
+        finding = Sentence("It has no column {names}.", names=", ".join(missing))
+        return [Check(Sentence("{key}: values", key=plan.key), False, finding)]
+    obstacle = maker.obstacle(plan)
+    checks = [_check_ladder(plan, obstacle)]
     if obstacle:
         return checks
     checks.append(_check_values(plan, comparison))
     if comparison.order is Order.OTHER:
         return checks
-    request = regenerator.request(plan, comparison.places)
-    columns, outside = _domain_columns(bundle, request.attributes, comparison.rows)
+    examined = comparison.examined
+    request = part.request(plan)
+    symbols = mechanism_called(plan.mechanism).shown_domain(request.attributes, plan.settings)
+    columns, outside = _domain_columns(examined, request.attributes, symbols)
     if outside:
         return [*checks, Check(Sentence("{key}: domain", key=plan.key), False, outside)]
+    rows = np.arange(len(examined.rows))
     if plan.by_unit:
         # Rows of a unit are one draw: what is counted below are units.
         checks.append(_check_units(plan, request.record_ids, columns))
-        firsts = np.unique(request.record_ids, return_index=True)[1]
-        columns = {name: column.iloc[firsts] for name, column in columns.items()}
+        rows = np.unique(request.record_ids, return_index=True)[1]
+        columns = {name: column.iloc[rows] for name, column in columns.items()}
         columns = {name: column.reset_index(drop=True) for name, column in columns.items()}
-        comparison = replace(comparison, rows=len(firsts), places=comparison.places[firsts])
-        request = regenerator.request(plan, comparison.places)
+    request = part.request(plan, rows)
     actual = Released(plan.level, columns)
     mechanism = mechanism_called(plan.mechanism)
     context.report(0.1, Sentence("Examining {key}", key=plan.key))
@@ -101,7 +103,7 @@ def _check_entry(
     for check in found:
         title = Sentence("{key}: {title}", key=plan.key, title=as_sentence(check.title))
         checks.append(Check(title, check.holds, check.finding))
-    checks += _check_others(plan, actual, releases, regenerator, comparison, context)
+    checks += _check_others(plan, actual, releases, part, rows, context)
     return checks
 
 
@@ -124,17 +126,20 @@ def _check_units(
     return Check(title, True, finding)
 
 
-def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:
+def _check_values(plan: EntryPlan, comparison: BundleComparison) -> Check:
     """Check that the values are, one by one, those that the key gives."""
+    title = Sentence("{key}: values", key=plan.key)
     if comparison.order is Order.OTHER:
         finding = "They are those that the key gives, but in other places."
-        return Check(Sentence("{key}: values", key=plan.key), False, finding)
-    differing = any_rows((comparison.differing[name] for name in plan.attributes), comparison.rows)
-    told = comparison.describe(differing) if differing.any() else ""
-    return values_check(plan, comparison.rows, difference=told)
+        return Check(title, False, finding)
+    if (found := comparison.differing.get(plan.attributes)) is not None:
+        said = "They are not those that the key gives: {difference}."
+        return Check(title, False, Sentence(said, difference=found.sentence))
+    rows = comparison.rows
+    return Check(title, True, Sentence("All {rows:,} are those that the key gives.", rows=rows))
 
 
-def ladder_check(plan: EntryPlan, obstacle: str) -> Check:
+def _check_ladder(plan: EntryPlan, obstacle: str) -> Check:
     """Check that a policy entry is on its ladder: nothing keeps it from being made again."""
     title = Sentence("{key}: ladder", key=plan.key)
     if obstacle:
@@ -143,30 +148,17 @@ def ladder_check(plan: EntryPlan, obstacle: str) -> Check:
     return Check(title, True, "By the policy of its release, it is made again on the same ladder.")
 
 
-def values_check(
-    plan: EntryPlan, rows: int, missing: Sequence[str] = (), difference: str = ""
-) -> Check:
-    """Check that so many values are those that the key gives; say where they differ, if at all."""
-    finding = Sentence("All {rows:,} are those that the key gives.", rows=rows)
-    if difference:
-        said = "They are not those that the key gives: {difference}."
-        finding = Sentence(said, difference=difference)
-    if missing:
-        finding = Sentence("It has no column {names}.", names=", ".join(missing))
-    return Check(Sentence("{key}: values", key=plan.key), not missing and not difference, finding)
-
-
 def _domain_columns(
-    bundle: Bundle, attributes: Iterable[Attribute], rows: int
+    examined: ExaminedRows, attributes: Iterable[Attribute], symbols: Domain | None
 ) -> tuple[Mapping[str, pd.Series], str]:
-    """Return the bundle's perturbed columns as values of their domains, or why that fails."""
+    """Return the examined rows' perturbed columns as values of their domains, or why that fails."""
     columns: dict[str, pd.Series] = {}
     for attribute in attributes:
-        column = bundle.table.frame[attribute.name].iloc[:rows].reset_index(drop=True)
-        if attribute.domain is None:
+        column, domain = examined.shown[attribute.name], symbols or attribute.domain
+        if domain is None:
             columns[attribute.name] = column
             continue
-        codes = codes_in(attribute.domain, column)
+        codes = codes_in(domain, column)
         outside = codes < 0
         if outside.any():
             return {}, (
@@ -175,10 +167,10 @@ def _domain_columns(
                     " first row {first:,}.",
                     attribute=attribute.name,
                     outside=int(outside.sum()),
-                    first=int(outside.argmax()) + 1,
+                    first=int(examined.rows[outside.argmax()]) + 1,
                 )
             )
-        columns[attribute.name] = decoded(attribute.domain, codes, attribute.name)
+        columns[attribute.name] = decoded(domain, codes, attribute.name)
     return columns, ""
 
 
@@ -186,14 +178,14 @@ def _check_others(
     plan: EntryPlan,
     actual: Released,
     releases: Sequence[ReleaseRecord],
-    regenerator: Regenerator,
-    comparison: Comparison,
+    part: Regenerator,
+    rows: Positions,
     context: Context,
 ) -> list[Check]:
-    """Check the entry beside every other level at which somebody holds it."""
+    """Check the entry, of some rows of a part, beside every other level that somebody holds."""
     rungs, strangers = _others(plan, releases)
-    beside = regenerator.adopted(plan)
-    checks = check_strangers(plan, releases)
+    beside = part.adopted(plan)
+    checks = _check_strangers(plan, releases)
     if not rungs and not strangers and not beside:
         return [
             Check(
@@ -202,29 +194,23 @@ def _check_others(
                 "Nobody holds it at another level so far.",
             )
         ]
-    attributes = regenerator.request(plan, comparison.places).attributes
+    attributes = part.request(plan).attributes
     for other, held in zip(beside, _holders(plan, beside), strict=True):
-        earlier = other.at(comparison.places)
+        earlier = other.at(rows)
         if earlier.covered is not None and not earlier.covered.any():
             continue  # none of the records that are left of a truncated file
         here = Released(actual.level, _at(actual.columns, earlier.covered))
         columns = _at(_decoded(earlier, attributes), earlier.covered)
         checks += _check_pair(plan, here, Released(other.level, columns), held, attributes)
-    for position, rung in enumerate(rungs):
-        part = Part(
-            context, 0.2 + 0.8 * position / len(rungs), 0.2 + 0.8 * (position + 1) / len(rungs)
-        )
-        made = regenerator.perturbed(rung.plan, part)
-        columns = {
-            name: column.iloc[comparison.places].reset_index(drop=True)
-            for name, column in made.items()
-        }
+    for rung, step in one_by_one(Part(context, 0.2, 1.0), rungs):
+        made = part.perturbed(rung.plan, step)
+        columns = {name: column.iloc[rows].reset_index(drop=True) for name, column in made.items()}
         who = ", ".join(rung.recipients)
         checks += _check_pair(plan, actual, Released(rung.plan.level, columns), who, attributes)
     return checks
 
 
-def check_strangers(plan: EntryPlan, releases: Sequence[ReleaseRecord]) -> list[Check]:
+def _check_strangers(plan: EntryPlan, releases: Sequence[ReleaseRecord]) -> list[Check]:
     """Find the releases of an entry's attributes that sit on another ladder."""
     return [
         Check(
@@ -291,9 +277,9 @@ def _decoded(adopted: Adopted, attributes: Iterable[Attribute]) -> Mapping[str, 
 
 def _others(
     plan: EntryPlan, releases: Sequence[ReleaseRecord]
-) -> tuple[tuple[_Rung, ...], tuple[str, ...]]:
+) -> tuple[tuple[_HeldLevel, ...], tuple[str, ...]]:
     """Return the other levels of the ladder, and who holds the attributes on another ladder."""
-    rungs: dict[float, _Rung] = {}
+    rungs: dict[float, _HeldLevel] = {}
     strangers: dict[str, None] = {}
     for release in releases:
         if not release.counts:
@@ -304,7 +290,7 @@ def _others(
             if other.ladder != plan.ladder:
                 strangers[release.recipient] = None
             elif other.level != plan.level:
-                earlier = rungs.get(other.level, _Rung(other, ()))
+                earlier = rungs.get(other.level, _HeldLevel(other, ()))
                 names = dict.fromkeys((*earlier.recipients, release.recipient))
-                rungs[other.level] = _Rung(other, tuple(names))
+                rungs[other.level] = _HeldLevel(other, tuple(names))
     return tuple(rungs.values()), tuple(strangers)

@@ -10,15 +10,15 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.table.table import Table
-from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.packages import bundle_at, lone_file
 from sfumato.formats.errors import FileError
-from sfumato.formats.files import digest_of, is_file, printable
+from sfumato.formats.files import digest_of, is_file
+from sfumato.project.count_tables.verifying import known_count_file
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.verification.long_verification import verify_long
 from sfumato.project.verification.verify import VerificationReport, verify_bundle
+from sfumato.project.withdrawal import check_withdrawn
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,18 @@ def verify_file(
         Progress and cancelling.
     """
     if not is_file(path):
-        return _verified(project, table, path, context)
+        return verify_bundle(project, table, path, context)
     try:
         found = find_file(path, project.releases, context)
     except FileError as error:
         return VerificationReport((Check("Files", False, error.sentence),))
     if found.is_bundle:
-        return _verified(project, table, found.path, context)
+        return verify_bundle(project, table, found.path, context)
+    if found.release is None and (known := known_count_file(path, project, context)):
+        name, counts = known
+        said = Sentence("It is {name} of a table of counts that was released.", name=name)
+        told = (Check("Files", True, said), *check_withdrawn(counts.withdrawn))
+        return VerificationReport(told, whole=False)
     if found.release is None:
         finding = (
             "The ledger has no file with these bytes: it was changed or saved by another program"
@@ -119,18 +124,5 @@ def verify_file(
     if record.state is ReleaseState.ABANDONED:
         finding = "This release was abandoned: nobody should have it."
         checks.append(Check("Ledger", False, finding))
+    checks += check_withdrawn(record.withdrawn)
     return VerificationReport(tuple(checks), record, record.recipient, whole=False)
-
-
-def _verified(
-    project: ProjectFile, table: Table | LongTable, path: Path, context: Context
-) -> VerificationReport:
-    if not isinstance(table, LongTable):
-        return verify_bundle(project, table, path, context)
-    if is_file(path):
-        raise BundleError(
-            "{path} is packed, and the table is too long to verify it in memory.",
-            "Unpack it and verify the folder, or let more memory be taken.",
-            path=printable(path),
-        )
-    return verify_long(project, table, path, context)

@@ -8,7 +8,7 @@ pseudonyms made by others are nobody's here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -19,15 +19,14 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.record_ids import LETTERS
-from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.reading import Bundle
-from sfumato.formats.comparison import differing_places, is_number
+from sfumato.formats.comparison import is_number
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.byproducts import pseudonym_column, scopes_for
-from sfumato.project.release.regenerate import PoliciesInForce, Regenerator
+from sfumato.project.release.regenerate import PoliciesInForce
 from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.views import Coarsening, coarsening_of
 
@@ -38,7 +37,7 @@ _ALIKE: Final = 0.1
 """A release has a bundle's values if at most this share of the rows differs."""
 
 
-class Known(Enum):
+class RecognizedBy(Enum):
     """How a bundle was recognised."""
 
     BY_DIGEST = "digest"
@@ -50,7 +49,7 @@ class Known(Enum):
 
 
 @dataclass(frozen=True)
-class Match:
+class RecognizedRelease:
     """The release that a bundle was recognised as.
 
     Parameters
@@ -69,7 +68,7 @@ class Match:
         How coarsely it shows the quasi-identifiers; None for as they are.
     """
 
-    how: Known
+    how: RecognizedBy
     record: ReleaseRecord | None = None
     plans: tuple[EntryPlan, ...] = ()
     recipient: str = ""
@@ -77,7 +76,7 @@ class Match:
     view: Coarsening | None = None
 
     @classmethod
-    def of(cls, how: Known, record: ReleaseRecord) -> Match:
+    def of(cls, how: RecognizedBy, record: ReleaseRecord) -> RecognizedRelease:
         """Return a match with a release of the ledger."""
         ordered_for = None if record.rows_as_in_table else record.release_id
         view = coarsening_at(record)
@@ -88,9 +87,9 @@ def find_release(
     bundle: Bundle,
     releases: Sequence[ReleaseRecord],
     policies: PoliciesInForce,
-    context: Context,
-) -> Match:
-    """Recognise a bundle.
+    differing: Callable[[RecognizedRelease], float],
+) -> RecognizedRelease:
+    """Recognise a bundle by its values.
 
     Parameters
     ----------
@@ -99,84 +98,50 @@ def find_release(
     releases
         What the ledger has, oldest first.
     policies
-        Make released columns again, to compare values.
-    context
-        Progress and cancelling.
+        Know which releases the present policy would make.
+    differing
+        Returns the share of rows in which a bundle's perturbed columns are not a release's.
     """
-    known = known_release(bundle, releases)
-    if known.record is not None:
-        return known
-    by_values = [Match.of(Known.BY_VALUES, record) for record in reversed(releases)]
-    by_key = [
-        Match(Known.BY_KEY, None, plans, recipient, ordered_for, view)
-        for recipient, plans, view in _possible(policies.today)
-        for ordered_for in (bundle.descriptor.release_id, None)
+    by_values = [
+        RecognizedRelease.of(RecognizedBy.BY_VALUES, record) for record in reversed(releases)
     ]
+    by_key = (
+        RecognizedRelease(RecognizedBy.BY_KEY, None, plans, recipient, ordered_for, view)
+        for recipient, plans, view in _possible(policies)
+        for ordered_for in (bundle.descriptor.release_id, None)
+    )
     for candidates in (by_values, by_key):
-        shares = [
-            _differing(bundle, match, policies.at(match.record), context) for match in candidates
-        ]
-        if shares and min(shares) <= _ALIKE:
-            return candidates[int(np.argmin(shares))]
-    return Match(Known.NOT_AT_ALL)
+        shares = [(differing(match), match) for match in candidates]
+        share, match = min(shares, key=lambda each: each[0], default=(1.0, None))
+        if match is not None and share <= _ALIKE:
+            return match
+    return RecognizedRelease(RecognizedBy.NOT_AT_ALL)
 
 
-def known_release(bundle: Bundle, releases: Sequence[ReleaseRecord]) -> Match:
+def known_release(bundle: Bundle, releases: Sequence[ReleaseRecord]) -> RecognizedRelease:
     """Recognise a bundle by its digest or its identifier alone."""
     for record in reversed(releases):
         if record.digest == bundle.digest:
-            return Match.of(Known.BY_DIGEST, record)
+            return RecognizedRelease.of(RecognizedBy.BY_DIGEST, record)
     stated = [r for r in releases if r.release_id == bundle.descriptor.release_id]
     if stated:
         alike = [r for r in stated if bundle.descriptor.data_name in r.files]
-        return Match.of(Known.BY_IDENTIFIER, (alike or stated)[-1])
-    return Match(Known.NOT_AT_ALL)
+        return RecognizedRelease.of(RecognizedBy.BY_IDENTIFIER, (alike or stated)[-1])
+    return RecognizedRelease(RecognizedBy.NOT_AT_ALL)
 
 
 def _possible(
-    regenerator: Regenerator,
-) -> Iterable[tuple[str, tuple[EntryPlan, ...], Coarsening | None]]:
+    policies: PoliciesInForce,
+) -> Iterator[tuple[str, tuple[EntryPlan, ...], Coarsening | None]]:
     """Yield the releases that the present policy would make."""
-    document = regenerator.document
+    document = policies.document
     for recipient in document.recipients:
         try:
-            attributes = regenerator.attributes()
+            attributes = policies.today.attributes()
             plans = plan_release(document, attributes, recipient)
             yield recipient.name, plans, coarsening_of(document, recipient)
         except SfumatoError:
             continue
-
-
-def order_of(match: Match, regenerator: Regenerator, rows: Positions) -> Positions:
-    """Return the order in which rows of the table stand in a release, as places in `rows`.
-
-    Raises
-    ------
-    TableError
-        If the record key of then, which decides it, is not in the table.
-    """
-    if match.ordered_for is None:
-        return np.arange(len(rows))
-    known = match.record if match.record is not None else regenerator.document
-    return regenerator.order(match.ordered_for, known.record_key, rows)
-
-
-def _differing(bundle: Bundle, match: Match, regenerator: Regenerator, context: Context) -> float:
-    """Return the share of rows in which a bundle's perturbed columns are not a release's."""
-    plans = match.plans
-    names = [name for plan in plans for name in plan.attributes]
-    if not names or not set(names) <= set(bundle.table.columns):
-        return 1.0
-    if any(regenerator.obstacle(plan) for plan in plans):
-        return 1.0
-    leaving = regenerator.leaving
-    rows = min(bundle.table.rows, len(leaving))
-    places = leaving[order_of(match, regenerator, leaving)][:rows]
-    differing = np.zeros(rows, dtype=bool)
-    for plan in plans:
-        for name, made in regenerator.perturbed(plan, context).items():
-            differing |= differing_places(made, places, bundle.table.frame[name])
-    return float(np.mean(differing))
 
 
 _LIKE_ONE: Final = f"[A-Z2-7]{{{LETTERS}}}"
@@ -281,7 +246,7 @@ def _given(
     releases: Sequence[ReleaseRecord], policies: PoliciesInForce
 ) -> Iterator[tuple[Document, str]]:
     """Yield whom pseudonyms were given, or would be today, with the policy that says which."""
-    today = policies.today.document
+    today = policies.document
     yield from ((today, recipient.name) for recipient in today.recipients)
     for record in releases:
         if record.counts and record.plans:

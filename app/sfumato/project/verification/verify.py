@@ -5,36 +5,43 @@ Every check says in plain words what was found; no finding holds a value of the 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import Final
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.wording import Sentence, as_sentence, listed
-from sfumato.engine.generalization.checker import PublicationCheck, verify_publication
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
-from sfumato.engine.randomness.row_order import Positions
-from sfumato.engine.table.repeated_units import Codes, units_of
 from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
-from sfumato.formats.bundles.reading import Bundle, read_bundle
-from sfumato.formats.comparison import all_within, differing_rows
-from sfumato.formats.errors import FileError
-from sfumato.project.document.generalization import Generalization
-from sfumato.project.document.model import Document, from_plain
+from sfumato.formats.bundles.reading import Bundle, opened_bundle
+from sfumato.formats.files import printable
+from sfumato.project.count_tables.verifying import check_count_table, is_count_table
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.publication.generalization_pipeline import prepare, published_rows
-from sfumato.project.publication.prepared import Prepared
-from sfumato.project.publication.publish import hierarchies_digest
-from sfumato.project.release.regenerate import PoliciesInForce, Regenerator, changes_since
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.regenerate import changes_since
 from sfumato.project.verification.chain import check_entries
-from sfumato.project.verification.recognition import Known, Match, find_release, order_of
-from sfumato.project.verification.rows import any_rows, check_rows, compare, describe_difference
+from sfumato.project.verification.compared import Order, all_rows_within, compared_rows
+from sfumato.project.verification.policies import RecalledPolicies, TablePolicies
+from sfumato.project.verification.published import check_publication
+from sfumato.project.verification.recognition import (
+    RecognizedBy,
+    RecognizedRelease,
+    find_release,
+    known_release,
+)
+from sfumato.project.verification.rows import check_rows
+from sfumato.project.verification.shown_classes import classes_in
+from sfumato.project.withdrawal import check_withdrawn
+
+EXAMINED: Final = 1 << 22
+"""So many rows are looked at more closely, drawn evenly where there are more."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +58,15 @@ class VerificationReport:
         Whom that release was made for; empty where nothing was recognised.
     whole
         Whether a whole bundle was examined; a file for itself is known by its digest alone.
+    added
+        What is in the bundle and was not released, by its path in it.
     """
 
     checks: tuple[Check, ...]
     release: ReleaseRecord | None = None
     recipient: str = ""
     whole: bool = True
+    added: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -70,13 +80,13 @@ class VerificationReport:
 
 
 def verify_bundle(
-    project: ProjectFile, table: Table, bundle_path: Path, context: Context
+    project: ProjectFile, table: Table | LongTable, bundle_path: Path, context: Context
 ) -> VerificationReport:
     """Examine a bundle against the project, its ledger and the source table.
 
-    It is judged by the policy that was in force when it was released. Nothing is written. An
-    altered, cut, reordered or foreign bundle is no error: the report
-    says what is wrong with it.
+    It is judged by the policy that was in force when it was released. Nothing is written but for
+    what is put aside meanwhile. An altered, cut, reordered or foreign bundle is no error: the
+    report says what is wrong with it.
 
     Parameters
     ----------
@@ -94,37 +104,111 @@ def verify_bundle(
     VerificationReport
         The checks and the release that was recognised.
     """
+    rows = LongTable.of(table, project.path.parent)
+    if is_count_table(bundle_path):
+        return VerificationReport(check_count_table(project, rows, bundle_path, context))
     try:
-        bundle = read_bundle(bundle_path, Part(context, 0.0, 0.3), accept_altered=True)
-    except FileError as error:
+        with opened_bundle(bundle_path, Part(context, 0.0, 0.1)) as (bundle, folder):
+            found = _Verification(project, rows, bundle, folder, Part(context, 0.1, 1.0)).report()
+    except BundleError as error:
         return VerificationReport((Check("Files", False, error.sentence),))
-    releases = project.releases
-    folders = (project.path.parent,)
-    policies = PoliciesInForce(project.document, table, project.keys, folders)
-    match = find_release(bundle, releases, policies, Part(context, 0.3, 0.5))
-    regenerator = policies.at(match.record)
-    examined = check_known_facts(project, table.rows, bundle, match)
-    if match.record is not None and match.record.is_publication:
-        part = Part(context, 0.5, 1.0)
-        found = check_publication(bundle, match, regenerator, part)
-        return VerificationReport((*examined, *found), match.record, match.recipient)
-    comparison = compare(bundle, match, regenerator, Part(context, 0.5, 0.6))
-    checks = (
-        *examined,
-        *check_rows(bundle, match, regenerator, comparison),
-        *check_entries(bundle, match, releases, regenerator, comparison, Part(context, 0.6, 1.0)),
-    )
     context.report(1.0, "Verified")
-    return VerificationReport(checks, match.record, match.recipient)
+    return found
 
 
-def check_known_facts(
-    project: ProjectFile, rows: int, bundle: Bundle, match: Match
+class _Verification:
+    """A bundle whose files are in a folder, beside a project and its source table."""
+
+    def __init__(
+        self,
+        project: ProjectFile,
+        table: LongTable,
+        bundle: Bundle,
+        folder: Path,
+        context: Context,
+    ) -> None:
+        self._project, self._table, self._bundle, self._folder = project, table, bundle, folder
+        self._looking, self._context = Part(context, 0.0, 0.2), Part(context, 0.2, 1.0)
+        self._policies: TablePolicies = RecalledPolicies(project, table, self._looking)
+
+    def report(self) -> VerificationReport:
+        """Compare all rows; see `verify_bundle`."""
+        project, bundle = self._project, self._bundle
+        match = known_release(bundle, project.releases)
+        if match.record is None:
+            self._policies = TablePolicies(project, self._table, self._looking)
+            match = find_release(bundle, project.releases, self._policies, self._differing)
+        checks = _check_known_facts(project, self._table.rows, bundle, match)
+        try:
+            if match.record is not None and match.record.is_publication:
+                given = (project, self._table, bundle, match.record, self._folder)
+                checks += check_publication(*given, self._context)
+            else:
+                checks += self._checks_of_rows(match)
+        except BundleError:
+            raise
+        except SfumatoError as error:
+            finding = Sentence("It can't be compared. {error}", error=error.sentence)
+            checks += (Check("Records", False, finding),)
+        return VerificationReport(checks, match.record, match.recipient, added=bundle.added)
+
+    def _checks_of_rows(self, match: RecognizedRelease) -> tuple[Check, ...]:
+        maker = self._policies.at(match.record)
+        known = self._policies.context_of(maker)
+        part, room = Part(self._context, 0.2, 0.7), self._table.folder
+        again = known.rows_again(maker, match, Part(self._context, 0.0, 0.2))
+        both = (again, self._bundle, self._folder, room)
+        together = [plan.attributes for plan in match.plans]
+        with ExitStack() as stack:
+            classes = classes_in(self._bundle, match, known.left, stack)
+            comparison = compared_rows(
+                *both, part, together=together, counts=classes, examine=EXAMINED
+            )
+            part = Part(self._context, 0.7, 0.8)
+            recognised = match.how is not RecognizedBy.NOT_AT_ALL
+            if recognised and not comparison.all_alike and all_rows_within(*both, part):
+                comparison = replace(comparison, order=Order.OTHER)
+            kept: tuple[Check, ...] = ()
+            if match.view is not None and classes is not None:
+                kept = classes.checks(comparison, match.view.own.k)
+        found = (*check_rows(self._bundle, match, maker, comparison), *kept)
+        if not match.plans:
+            return found
+        rest, releases = Part(self._context, 0.8, 1.0), self._project.releases
+        examined = known.part_at(comparison.examined.places, match, Part(rest, 0.0, 0.5))
+        given = (match, releases, maker, examined, comparison)
+        return (*found, *check_entries(*given, Part(rest, 0.5, 1.0)))
+
+    def _differing(self, match: RecognizedRelease) -> float:
+        """Return the share of rows in which perturbed columns are not a release's."""
+        names = tuple(name for plan in match.plans for name in plan.attributes)
+        if not names or not set(names) <= set(self._bundle.table.columns):
+            return 1.0
+        try:
+            maker = self._policies.at(match.record)
+            if any(maker.obstacle(plan) for plan in match.plans):
+                return 1.0
+            known = self._policies.context_of(maker)
+            again = known.rows_again(maker, match, self._looking, only=names)
+            given = (again, self._bundle, self._folder, self._table.folder, self._looking)
+            found = compared_rows(*given, together=[names])
+        except BundleError:
+            raise
+        except SfumatoError:
+            return 1.0
+        differing = found.differing.get(names)
+        return 0.0 if differing is None else differing.count / found.rows
+
+
+def _check_known_facts(
+    project: ProjectFile, rows: int, bundle: Bundle, match: RecognizedRelease
 ) -> tuple[Check, ...]:
     """Check what is known without the rows of bundle and table, of which there are so many."""
     return (
         _check_files(bundle),
+        *_check_added(bundle),
         _check_ledger(bundle, match),
+        *check_withdrawn(None if match.record is None else match.record.withdrawn),
         *_check_policy(project, match),
         _check_source(project, rows, match),
     )
@@ -150,11 +234,51 @@ def _check_files(bundle: Bundle) -> Check:
     )
 
 
-def _check_ledger(bundle: Bundle, match: Match) -> Check:
+_OF_THE_SYSTEM: Final = re.compile(
+    r"(.*/)?([.]DS_Store|[.]_.*|Thumbs[.]db|desktop[.]ini)|__MACOSX/.*"
+)
+"""What a desktop puts into folders that are looked at, and into zips that it makes."""
+_NAMED: Final = 10
+_LONGEST: Final = 200
+
+
+def _check_added(bundle: Bundle) -> tuple[Check, ...]:
+    """Name what is in a bundle and was not released; what a desktop puts there is no fault."""
+    by_desktop = [name for name in bundle.added if _OF_THE_SYSTEM.fullmatch(name)]
+    by_others = [name for name in bundle.added if not _OF_THE_SYSTEM.fullmatch(name)]
+    checks = []
+    if by_others:
+        finding = Sentence(
+            "The bundle has {count:,} {count:file|files} that {count:was|were} not released:"
+            " {names}. Nothing is known of {count:it|them}: remove {count:it|them}, or ask who"
+            " added {count:it|them}.",
+            count=len(by_others),
+            names=_named(by_others),
+        )
+        checks.append(Check("Added files", False, finding))
+    if by_desktop:
+        finding = Sentence(
+            "The system added {count:,} {count:file|files}, which {count:tells|tell} how the folder"
+            " is shown: {names}.",
+            count=len(by_desktop),
+            names=_named(by_desktop),
+        )
+        checks.append(Check("Added files", True, finding))
+    return tuple(checks)
+
+
+def _named(names: Sequence[str]) -> Sentence | str:
+    shown = [printable(Path(name))[:_LONGEST] for name in names[:_NAMED]]
+    more = len(names) - len(shown)
+    joined = ", ".join(shown)
+    return joined if not more else Sentence("{names} and {more:,} more", names=joined, more=more)
+
+
+def _check_ledger(bundle: Bundle, match: RecognizedRelease) -> Check:
     """Check that the ledger knows the bundle."""
     if match.record is not None:
         return _check_known(bundle, match.how, match.record)
-    if match.how is Known.BY_KEY:
+    if match.how is RecognizedBy.BY_KEY:
         return Check(
             "Ledger",
             False,
@@ -173,7 +297,7 @@ def _check_ledger(bundle: Bundle, match: Match) -> Check:
     )
 
 
-def _check_known(bundle: Bundle, how: Known, record: ReleaseRecord) -> Check:
+def _check_known(bundle: Bundle, how: RecognizedBy, record: ReleaseRecord) -> Check:
     """Check what the ledger says of the release that a bundle was recognised as."""
     day = record.day
     release = Sentence(
@@ -182,12 +306,12 @@ def _check_known(bundle: Bundle, how: Known, record: ReleaseRecord) -> Check:
         recipient=record.recipient,
         day=day,
     )
-    if how is Known.BY_VALUES:
+    if how is RecognizedBy.BY_VALUES:
         finding = Sentence(
             "The ledger has no bundle with these files. Its values are those of {release}.",
             release=release,
         )
-    elif how is Known.BY_IDENTIFIER:
+    elif how is RecognizedBy.BY_IDENTIFIER:
         finding = Sentence(
             "It states to be {release}; not as released: {other_files}.",
             release=release,
@@ -212,7 +336,7 @@ def _other_files(bundle: Bundle, record: ReleaseRecord) -> str:
     return ", ".join(sorted(differing))
 
 
-def _check_policy(project: ProjectFile, match: Match) -> tuple[Check, ...]:
+def _check_policy(project: ProjectFile, match: RecognizedRelease) -> tuple[Check, ...]:
     """Tell by which policy a release is judged, where it is not today's."""
     then = None if match.record is None else match.record.policy
     changed = () if then is None else changes_since(then, project.document)
@@ -226,7 +350,7 @@ def _check_policy(project: ProjectFile, match: Match) -> tuple[Check, ...]:
     return (Check("Policy", True, finding),)
 
 
-def _check_source(project: ProjectFile, rows: int, match: Match) -> Check:
+def _check_source(project: ProjectFile, rows: int, match: RecognizedRelease) -> Check:
     """Check that the table is the one that the release was made from."""
     title = "Source table"
     known = project.document.source
@@ -254,143 +378,4 @@ def _check_source(project: ProjectFile, rows: int, match: Match) -> Check:
         title,
         True,
         Sentence("The release was made from it: {rows:,} {rows:record|records}.", rows=rows),
-    )
-
-
-def check_publication(
-    bundle: Bundle, match: Match, regenerator: Regenerator, context: Context
-) -> tuple[Check, ...]:
-    """Check a bundle against the publication that the ledger knows it as.
-
-    Its rows are compared with the table made again, and its promises are computed anew from
-    its own rows.
-
-    Parameters
-    ----------
-    bundle
-        The bundle.
-    match
-        The publication of the ledger that it was recognised as.
-    regenerator
-        Knows the source table and the order of its rows.
-    context
-        Progress and cancelling.
-    """
-    assert match.record is not None
-    table = regenerator.table
-    document, facts = published_by(match.record, regenerator.document)
-    try:
-        prepared = prepare(document, table, Part(context, 0.0, 0.4))
-    except SfumatoError as error:
-        return (Check("Table", False, Sentence("It can't be made again. {error}", error=error)),)
-    units = None if document.unit is None else units_of(table, document.unit.columns)
-    promises = partial(_check_promises, bundle, prepared, units)
-    if hierarchies_digest(prepared.hierarchies) != facts["hierarchies"]:
-        finding = "It can't be made again: a hierarchy is not what it was when it was published."
-        return (promises(None), Check("Table", False, finding))
-    context.report(0.6, "Making the table again")
-    try:
-        frame, rows = published_rows(prepared, tuple(facts["levels"])).published(table)
-        order = order_of(match, regenerator, rows)
-    except SfumatoError as error:
-        finding = Sentence("It can't be made again. {error}", error=error)
-        return (promises(None), Check("Table", False, finding))
-    made = frame.take(order).reset_index(drop=True)
-    return (promises(rows[order]), _check_rows(bundle.table.frame, made, rows[order]))
-
-
-def published_by(record: ReleaseRecord, today: Document) -> tuple[Document, dict[str, Any]]:
-    """Return what a publication was made by, and what the ledger keeps of its generalization."""
-    facts: dict[str, Any] = record.details["generalization"]
-    decided = replace(from_plain(Generalization, facts["decided"]), node=None)
-    return replace(record.policy or today, generalization=decided), facts
-
-
-def _check_promises(
-    bundle: Bundle, prepared: Prepared, units: Codes | None, places: Positions | None
-) -> Check:
-    """Check what was promised from the bundle's own rows.
-
-    Whose rows they are is known by the source table's rows that stand at `places`.
-    """
-    if places is None or len(places) != bundle.table.rows:
-        units = None
-    elif units is not None:
-        units = units[places]
-    names = (prepared.decided.quasi_identifiers, prepared.decided.sensitive)
-    asked, others, order = prepared.criteria, prepared.others, prepared.values
-    try:
-        found = verify_publication(bundle.table.frame, *names, asked, others, order, units)
-    except SfumatoError as error:
-        return Check("Promises", False, error.sentence)
-    return promises_kept(found, units is None and prepared.coded.units is not None)
-
-
-def promises_kept(found: PublicationCheck, in_records: bool) -> Check:
-    """Say whether rows keep what was promised; units may have been counted `in_records` only."""
-    title = "Promises"
-    failing = [as_sentence(c.criterion.title) for c in found.criteria if not c.holds]
-    if failing:
-        return Check(title, False, Sentence("Its rows don't keep {names}.", names=listed(failing)))
-    kept = listed([as_sentence(c.criterion.title) for c in found.criteria])
-    said = "Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}."
-    if in_records:
-        said = (
-            "Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}, k"
-            " counted in records only."
-        )
-    detail = {"rows": found.rows, "classes": found.classes, "kept": kept}
-    return Check(title, True, Sentence(said, **detail))
-
-
-def all_published(rows: int) -> Check:
-    """Say that a bundle's rows are those that were published."""
-    return Check(
-        "Table",
-        True,
-        Sentence(
-            "All {rows:,} {rows:row is the one that was|rows are those that were} published.",
-            rows=rows,
-        ),
-    )
-
-
-def other_number(found: int, made: int) -> Check:
-    """Say that a bundle has another number of rows than were published."""
-    return Check(
-        "Table",
-        False,
-        Sentence(
-            "It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.",
-            found=found,
-            made=made,
-        ),
-    )
-
-
-def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> Check:
-    """Check the rows against those of the table made again, from these rows of the source."""
-    title = "Table"
-    if list(found.columns) != list(made.columns):
-        return Check(title, False, "Its columns are not those that were published.")
-    rows = min(len(found), len(made))
-    differing = any_rows(
-        (differing_rows(made[name].iloc[:rows], found[name].iloc[:rows]) for name in made), rows
-    )
-    if len(found) == len(made) and not differing.any():
-        return all_published(rows)
-    if all_within(made, found):
-        what = "in another order" if len(found) == len(made) else "but not all of them"
-        return Check(
-            title, False, Sentence("Its rows are those that were published, {what}.", what=what)
-        )
-    if len(found) != len(made):
-        return other_number(len(found), len(made))
-    return Check(
-        title,
-        False,
-        Sentence(
-            "They are not those published: {difference}.",
-            difference=describe_difference(differing, places[:rows]),
-        ),
     )

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.project.errors import NotSealed, Part
+from sfumato.project.errors import NotSealed, ProjectPart
 from sfumato.project.store.secret import Strength, strength_of
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
@@ -41,7 +41,7 @@ from sfumato.ui.widgets.layout import (
 from sfumato.ui.widgets.messages import Message, MessageBar
 from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.painted import themed_icon
-from sfumato.ui.widgets.responsive import Room
+from sfumato.ui.widgets.responsive import RoomyScrollArea
 
 
 class Dialog(QDialog):
@@ -76,7 +76,7 @@ class Dialog(QDialog):
         self.buttons = QDialogButtonBox(self)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        self._room = Room(work, self)
+        self._room = RoomyScrollArea(work, self)
         self._page = column((self._room, 1), spacing=Space.BETWEEN, margins=(0, 0, 0, Space.AROUND))
         self.setLayout(self._page)
         below = row(self.buttons, margins=(Space.AROUND, 0, Space.AROUND, 0))
@@ -182,7 +182,7 @@ class SecretField(QLineEdit):
         self.setEchoMode(modes.Normal if shown else modes.Password)
 
 
-class _PassphraseDialog(Dialog):
+class PassphraseDialog(Dialog):
     """Hands a passphrase over and stays until whoever asked for it closes the dialog."""
 
     submitted = Signal()
@@ -224,7 +224,7 @@ class _PassphraseDialog(Dialog):
         self.first.setFocus()
 
 
-class OpenPassphraseDialog(_PassphraseDialog):
+class OpenPassphraseDialog(PassphraseDialog):
     """Asks for the passphrase of a project.
 
     Parameters
@@ -233,36 +233,56 @@ class OpenPassphraseDialog(_PassphraseDialog):
         The project's name.
     """
 
+    forgotten = Signal()
+    """The person has a recovery sheet, and no passphrase any more."""
+
     def __init__(self, project: str, parent: QWidget | None = None) -> None:
         tr = QCoreApplication.translate
         words = tr("OpenPassphraseDialog", "Open {project}")
         told = tr("OpenPassphraseDialog", "Open")
         super().__init__(words.format(project=project), "", told, parent)
         self.first.textChanged.connect(lambda text: self.submit.setEnabled(bool(text)))
+        self.forgot = self.add_button(
+            self.tr("&Forgot the passphrase?"),
+            self._forget,
+            tip=self.tr("Open it by the code of its recovery sheet, and choose another"),
+        )
+
+    def _forget(self) -> None:
+        self.reject()
+        self.forgotten.emit()
 
 
-class NewPassphraseDialog(_PassphraseDialog):
+class NewPassphraseDialog(PassphraseDialog):
     """Asks twice for the passphrase of a new project, with a hint on its strength.
 
     Parameters
     ----------
     project
         The new project's name.
+    words
+        Title, text and button, where it is asked for something else.
     """
 
-    def __init__(self, project: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        project: str,
+        parent: QWidget | None = None,
+        words: tuple[str, str, str] | None = None,
+    ) -> None:
         tr = QCoreApplication.translate
-        super().__init__(
+        title, text, action = words or (
             tr("NewPassphraseDialog", "Choose a passphrase for {project}").format(project=project),
             tr(
                 "NewPassphraseDialog",
                 "It protects the secret that every release is made with. Whoever has both the"
-                " project and the passphrase can tell which released values are true. Nobody"
-                " can restore a passphrase that is lost.",
+                " project and the passphrase can tell which released values are true. A lost"
+                " passphrase is replaced by a recovery sheet alone, which you make and print under"
+                " File.",
             ),
             tr("NewPassphraseDialog", "Create project"),
-            parent,
         )
+        super().__init__(title, text, action, parent)
         self.second = SecretField(self.tr("Show the passphrase"), self)
         self._fields.append(self.second)
         self.strength = Badge("info", "muted", "", wrap=True)
@@ -307,9 +327,14 @@ class NewPassphraseDialog(_PassphraseDialog):
         differs = bool(self.second.text()) and not agree
         self.same.setText(self.tr("The two are not the same yet.") if differs else " ")
         informed = strength is not Strength.WEAK or self.aware.isChecked()
-        self.submit.setEnabled(bool(self.first.text()) and agree and informed)
+        whole = bool(self.first.text()) and agree and informed and self._is_filled_in()
+        self.submit.setEnabled(whole)
         if self.isVisible():
             self.grow()
+
+    def _is_filled_in(self) -> bool:
+        """Return whether what else is asked for is there."""
+        return True
 
 
 class UnsealedDialog(Dialog):
@@ -331,8 +356,8 @@ class UnsealedDialog(Dialog):
     def __init__(self, project: str, error: NotSealed, parent: QWidget | None = None) -> None:
         tr = QCoreApplication.translate
         titles = {
-            frozenset({Part.NEVER_SEALED}): tr("UnsealedDialog", "{project} has no seal"),
-            frozenset({Part.OLDER}): tr("UnsealedDialog", "{project} is an older copy"),
+            frozenset({ProjectPart.NEVER_SEALED}): tr("UnsealedDialog", "{project} has no seal"),
+            frozenset({ProjectPart.OLDER}): tr("UnsealedDialog", "{project} is an older copy"),
         }
         changed = tr("UnsealedDialog", "{project} was changed outside Sfumato")
         words = tr(

@@ -26,7 +26,7 @@ _PORT: Final = 5432
 _WIDTH: Final = 560
 
 
-class Kind(Enum):
+class DatabaseKind(Enum):
     """What a table can be in."""
 
     SERVER = 0
@@ -68,9 +68,9 @@ class DatabaseDialog(Dialog):
         tr = self.tr
         self.kind = ChoiceField(
             (
-                (Kind.SERVER, tr("PostgreSQL server")),
-                (Kind.FILE, tr("SQLite or DuckDB file")),
-                (Kind.FOLDER, tr("Folder of Parquet files")),
+                (DatabaseKind.SERVER, tr("PostgreSQL server")),
+                (DatabaseKind.FILE, tr("SQLite or DuckDB file")),
+                (DatabaseKind.FOLDER, tr("Folder of Parquet files")),
             ),
             self,
         )
@@ -119,7 +119,7 @@ class DatabaseDialog(Dialog):
         """Show what is known of a place."""
         self.port.set_value(_PORT)
         if isinstance(place, Address):
-            self.kind.set_value(Kind.SERVER)
+            self.kind.set_value(DatabaseKind.SERVER)
             self.host.setText(place.host)
             self.port.set_value(place.port or _PORT)
             self.database.setText(place.database)
@@ -127,26 +127,26 @@ class DatabaseDialog(Dialog):
             self._settings = place.settings
             self._states_port = bool(place.port)
         elif place is not None:
-            self.kind.set_value(Kind.FOLDER if place.is_dir() else Kind.FILE)
+            self.kind.set_value(DatabaseKind.FOLDER if place.is_dir() else DatabaseKind.FILE)
             self.path.setText(str(place))
         self._show_kind()
 
     def _show_kind(self) -> None:
-        server = self.kind.value is Kind.SERVER
+        server = self.kind.value is DatabaseKind.SERVER
         self.form.setRowVisible(self._file_row, not server)
         for _, field in self._server_rows:
             self.form.setRowVisible(field, server)
-        folder = self.kind.value is Kind.FOLDER
+        folder = self.kind.value is DatabaseKind.FOLDER
         self.submit.setText(self.tr("Show its rows") if folder else self.tr("Show its tables"))
         self._allow()
 
     def _allow(self) -> None:
-        server = self.kind.value is Kind.SERVER
+        server = self.kind.value is DatabaseKind.SERVER
         filled = self.host.text() or self.database.text() if server else self.path.text()
         self.submit.setEnabled(bool(filled.strip()))
 
     def _browse(self) -> None:
-        if self.kind.value is Kind.FOLDER:
+        if self.kind.value is DatabaseKind.FOLDER:
             path = self._chooser.folder(self.tr("Choose a folder of Parquet files"))
         else:
             path = self._chooser.open_file(self.tr("Choose a database"), self.tr("All files (*)"))
@@ -177,7 +177,7 @@ class DatabaseDialog(Dialog):
         BadAddress
             If it can be none.
         """
-        if self.kind.value is not Kind.SERVER:
+        if self.kind.value is not DatabaseKind.SERVER:
             return Path(self.path.text().strip())
         host, port = self.host.text().strip(), round(self.port.value)
         if port == _PORT and not self._states_port:

@@ -120,8 +120,12 @@ class Theme:
 
     @cached_property
     def quiet(self) -> str:
-        """Muted text where the ground is darker than the page: rails, selections, hovers."""
-        return mix(self.style.text, self.style.muted, 0.34)
+        """Muted text where the ground is darker than the page, and where it is thin: placeholders.
+
+        On rails, selections and hovers; drawn small, thin letters lose some of the contrast that
+        their colour has.
+        """
+        return mix(self.style.text, self.style.muted, 0.5)
 
     @cached_property
     def field_line(self) -> str:
@@ -153,7 +157,7 @@ class Theme:
             roles.Base: s.surface,
             roles.AlternateBase: self.hover,
             roles.Text: s.text,
-            roles.PlaceholderText: s.muted,
+            roles.PlaceholderText: self.quiet,
             roles.Button: s.surface,
             roles.ButtonText: s.text,
             roles.BrightText: s.danger,

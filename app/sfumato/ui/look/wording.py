@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import datetime
 from functools import cache
+from html import escape
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.columns import MISSING_LABEL
-from sfumato.engine.core.wording import Count, Sentence, filled
+from sfumato.engine.core.wording import Count, Sentence, filled, set_apart
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism
 from sfumato.formats.language import day, localized, moment, shown
 
@@ -55,6 +56,33 @@ def typeset(text: str) -> str:
     return _BESIDE_SIGN.sub(THIN_SPACE, spoken(text))
 
 
+_NAME: Final = "\ue000"
+_AFTER: Final = "\ue001"
+"""Where the name of a column begins and ends, unseen, in a text for a label that wraps."""
+_A_NAME: Final = re.compile(f"{_NAME}(.*?){_AFTER}", re.DOTALL)
+
+
+def apart(text: str, columns: Container[str]) -> str:
+    """Return a sentence as `typeset` does, its columns' names marked for `rich_text`."""
+    return typeset(set_apart(text, columns, lambda name: f"{_NAME}{name}{_AFTER}"))
+
+
+def has_names(text: str) -> bool:
+    """Whether columns' names are marked in a text."""
+    return _NAME in text
+
+
+def rich_text(text: str) -> str:
+    """Return a text as HTML, in which marked names are set in another weight."""
+    names = _A_NAME.sub(r'<span style="font-weight:600">\1</span>', escape(text, quote=False))
+    return unmarked(names).replace("\n", "<br>")
+
+
+def unmarked(text: str) -> str:
+    """Return a text without the marks of names."""
+    return text.replace(_NAME, "").replace(_AFTER, "")
+
+
 def marked(context: str, texts: str) -> tuple[str, ...]:
     """Return texts that are translated where they are looked up; bars stand between them."""
     del context  # for whoever reads the source code for texts to translate
@@ -73,6 +101,14 @@ def time_left(seconds: float | None) -> str:
         return tr("Progress", "{n} min left").format(n=minutes)
     hours, minutes = divmod(minutes, 60)
     return tr("Progress", "{h} h {n} min left").format(h=hours, n=minutes)
+
+
+def time_run(seconds: float) -> str:
+    """Return how long work has been running."""
+    tr = QCoreApplication.translate
+    if seconds < 60:
+        return tr("Progress", "{n} s so far").format(n=5 * int(seconds / 5))
+    return tr("Progress", "{n} min so far").format(n=int(seconds / 60))
 
 
 def plus_minus(size: str) -> str:

@@ -12,16 +12,17 @@ from typing import ClassVar, Final
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import column, fill
+from sfumato.ui.widgets.layout import column, fill, label
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.painted import put_icon
-from sfumato.ui.widgets.responsive import FlowLayout, Room
+from sfumato.ui.widgets.responsive import BAND, FlowLayout, RoomyScrollArea
 
 TITLE_ROOM: Final = 360
 """Where less is left beside the controls, these stand below the title; pixels at scale 1."""
@@ -45,7 +46,7 @@ class PanelKind:
     purpose
         One sentence, marked likewise.
     icon
-        The name of a drawing in ``app/sfumato/resources/icons``.
+        The name of a drawing in ``resources/icons``.
     built_by
         The class in the package's module ``panel``: a subclass of `Panel`.
     """
@@ -120,6 +121,8 @@ class LazyWidget(QWidget):
         """Return what refreshes at once where somebody looks, else once somebody does."""
 
         def soon(*_changed: object) -> None:
+            if not isValid(self):
+                return  # its window has given way to one in another language
             if self.isVisible():
                 refresh()
             elif refresh not in self._waiting:
@@ -165,6 +168,7 @@ class Panel(LazyWidget):
         self.setProperty("look", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.messages = MessageBar(self, gap=Space.BETWEEN)
+        session.document_changed.connect(self.messages.forget_undo)
         self.primary: QPushButton | None = None
         self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._head.setSpacing(Space.INSIDE)
@@ -176,7 +180,7 @@ class Panel(LazyWidget):
             spacing=Space.BETWEEN,
             margins=(Space.AROUND, Space.AROUND, Space.AROUND, 0),
         )
-        page = column((Room(work, self), 1), spacing=0, margins=(0, 0, 0, Space.BETWEEN))
+        page = column((RoomyScrollArea(work, self), 1), spacing=0, margins=(0, 0, 0, Space.BETWEEN))
         self.setLayout(page)
         # Below the work, beside the jobs that they mostly tell of: nothing above it is moved.
         below = QVBoxLayout()
@@ -240,7 +244,8 @@ class Panel(LazyWidget):
         super().resizeEvent(event)
         left = self.width() - 2 * Space.AROUND - self._controls.sizeHint().width()
         directions = QBoxLayout.Direction
-        beside = left >= scaled(TITLE_ROOM)
+        apart = self._head.direction() == directions.TopToBottom
+        beside = left >= scaled(TITLE_ROOM) + (scaled(BAND) if apart else 0)
         self._head.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
 
     def show_error(self, error: SfumatoError, *actions: Action, topic: str = "") -> None:
@@ -254,8 +259,7 @@ class Panel(LazyWidget):
         self.messages.show_message(Message(kind, text, remedy, actions, topic))
 
     def _build_head(self) -> QBoxLayout:
-        title = QLabel(self.kind.translated_title(), self)
-        title.setProperty("look", "title")
+        title = label(self.kind.translated_title(), "title")
         purpose = QLabel(self.kind.translated_purpose(), self)
         purpose.setProperty("look", "muted")
         purpose.setWordWrap(True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, Signal
@@ -12,9 +12,22 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QLabel, QMenu, QPlainTextEdit, QSizePolicy, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.formats.errors import BadOptions
+from sfumato.engine.core.wording import filled
+from sfumato.formats.errors import BadOptions, FileError
 from sfumato.formats.language import localized
-from sfumato.formats.options import ENCODINGS, BadValues, DateOrder, RaggedRows, ReadOptions
+from sfumato.formats.layouts import read_layout
+from sfumato.formats.options import (
+    ENCODINGS,
+    BadValues,
+    DateOrder,
+    ErrorCells,
+    Hidden,
+    MergedCellRule,
+    RaggedRows,
+    ReadOptions,
+    ReasonsKept,
+    ShownDates,
+)
 from sfumato.formats.reading import ColumnType, Place, ReadResult, first_rows
 from sfumato.formats.tables import format_called
 from sfumato.ui.dialogs.base import Dialog
@@ -23,17 +36,18 @@ from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, text_field
 from sfumato.ui.widgets.layout import (
-    Badge,
     Card,
     ElidedLabel,
     EmptyState,
     ScrollPage,
+    button,
     column,
     fill,
     label,
     row,
 )
 from sfumato.ui.widgets.messages import error_texts, error_words
+from sfumato.ui.widgets.notes_list import NotesList, column_marks
 from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import FrameModel, TableView
@@ -53,6 +67,7 @@ def _choices() -> dict[str, Choices]:
             (";", _tr("semicolon")),
             ("\t", _tr("tab")),
             ("|", _tr("bar")),
+            (" ", _tr("blanks")),
         ),
         "quote": (('"', _tr('quotes  "x"')), ("'", _tr("single  'x'")), ("", _tr("nothing"))),
         "encoding": [(name, spoken(title)) for name, title in ENCODINGS],
@@ -72,6 +87,22 @@ def _choices() -> dict[str, Choices]:
             (DateOrder.DAY_FIRST, _tr("day.month.year")),
             (DateOrder.MONTH_FIRST, _tr("month/day/year")),
         ),
+        "hidden": (
+            (Hidden.LEAVE_OUT, _tr("left out")),
+            (Hidden.READ, _tr("read")),
+        ),
+        "merged": (
+            (MergedCellRule.EVERY_ROW, _tr("in each of the rows")),
+            (MergedCellRule.FIRST_ROW, _tr("in the first row alone")),
+        ),
+        "shown_dates": (
+            (ShownDates.AS_SHOWN, _tr("as they are shown")),
+            (ShownDates.EXACT, _tr("exactly")),
+        ),
+        "error_cells": (
+            (ErrorCells.MISSING, _tr("missing")),
+            (ErrorCells.TEXT, _tr("as texts")),
+        ),
         "ragged_rows": (
             (RaggedRows.REFUSE, _tr("stop and tell me")),
             (RaggedRows.SKIP, _tr("leave the row out")),
@@ -81,6 +112,11 @@ def _choices() -> dict[str, Choices]:
             (BadValues.MISSING, _tr("treat as missing")),
             (BadValues.SKIP, _tr("leave the row out")),
             (BadValues.TEXT, _tr("read the column as text")),
+        ),
+        "missing_reasons": (
+            (ReasonsKept.DROPPED, _tr("left out")),
+            (ReasonsKept.COLUMN, _tr("in a column of their own")),
+            (ReasonsKept.VALUES, _tr("none: codes are values")),
         ),
     }
 
@@ -123,6 +159,8 @@ class OptionsForm(Card):
 
     changed = Signal(object)
     """The person chose other `ReadOptions`."""
+    layout_asked = Signal()
+    """The person wants to choose the file of a layout."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("How it is read"), "", parent)
@@ -169,12 +207,24 @@ class OptionsForm(Card):
         self.skip_lines = NumberField(0, 10_000, decimals=0, show_range=False)
         self.skip_lines.value_changed.connect(lambda value: self._change(skip_lines=int(value)))
         self._add("skip_lines", self.skip_lines, tr("Lines to leave out above"))
+        self.positions = button(tr("Layout of columns…"), self.layout_asked.emit)
+        self.positions.setToolTip(
+            tr("A file that says where each column of a text of fixed width stands.")
+        )
+        self._add("layout", self.positions)
+        self.no_layout = button(tr("Leave the layout out"), self._leave_layout_out)
+        self._add("no_layout", self.no_layout)
+        self.keep_blank_rows = WrappedCheckBox(tr("Keep rows without any value"))
+        self.keep_blank_rows.toggled.connect(lambda on: self._change(keep_blank_rows=on))
+        self._add("keep_blank_rows", self.keep_blank_rows)
         self.missing = text_field(hint=tr("NA; ?; unknown"), given=self._take_missing)
         self.missing.setToolTip(tr("Texts that mean a missing value, with semicolons between."))
         self._add("missing", self.missing, tr("Empty, and these, mean missing"))
-        self.keep_user_missing = WrappedCheckBox(tr("Keep declared missing codes as values"))
-        self.keep_user_missing.toggled.connect(lambda on: self._change(keep_user_missing=on))
-        self._add("keep_user_missing", self.keep_user_missing)
+        self.missing_reasons = self._choice("missing_reasons", tr("Reasons of missing values"))
+        self.hidden = self._choice("hidden", tr("Hidden rows, columns and cells"))
+        self.merged = self._choice("merged", tr("The value of merged cells"))
+        self.shown_dates = self._choice("shown_dates", tr("Dates that show a month or a year"))
+        self.error_cells = self._choice("error_cells", tr("Errors such as #N/A"))
         self.ragged_rows = self._choice("ragged_rows", tr("A row with too many or few fields"))
         self.bad_values = self._choice("bad_values", tr("A value of another type"))
 
@@ -183,6 +233,8 @@ class OptionsForm(Card):
         field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         if name == "sheet":
             field.chosen.connect(self._take_sheet)
+        elif name == "missing_reasons":
+            field.chosen.connect(self._take_reasons)
         else:
             field.chosen.connect(lambda value: self._change(**{name: value}))
         self._add(name, field, title, beside)
@@ -230,6 +282,7 @@ class OptionsForm(Card):
         for name, line in self._rows.items():
             several = len(sheets) > 1 or database
             line.setVisible(name in concerned and (name != "sheet" or several))
+        self._rows["no_layout"].setVisible(bool(options.layout))
         words = self.tr("Table or view") if database else self.tr("Sheet")
         self._captions["sheet"].setText(words)
         self.sheet.setAccessibleName(words)
@@ -238,9 +291,18 @@ class OptionsForm(Card):
         self.nothing.setVisible(not any(not line.isHidden() for line in self._rows.values()))
         self.problem.hide()
         values = {name: getattr(options, name) for name in self._chosen}
+        values["missing_reasons"] = options.reasons
         values["sheet"] = options.sheet or (sheets[0] if sheets and not options.query else "")
-        values["encoding"] = options.encoding or "utf-8"
-        offered = {**_choices(), "sheet": [(name, name) for name in sheets]}
+        states_itself = "delimiter" not in concerned
+        values["encoding"] = options.encoding or ("" if states_itself else "utf-8")
+        offered: dict[str, Choices] = {**_choices(), "sheet": [(name, name) for name in sheets]}
+        if states_itself:
+            offered["encoding"] = [("", self.tr("as the file states")), *offered["encoding"]]
+        if "keep_user_missing" not in concerned:  # reasons are no codes that could be values
+            offered["missing_reasons"] = offered["missing_reasons"][:-1]
+        if options.version == 1:
+            known = offered["missing_reasons"]
+            offered["missing_reasons"] = [one for one in known if one[0] != ReasonsKept.COLUMN]
         if options.query:
             offered["sheet"] = [("", self.tr("(the query's result)")), *offered["sheet"]]
         for name, field in self._chosen.items():
@@ -251,13 +313,38 @@ class OptionsForm(Card):
             field.set_value(value)
         self.header.setChecked(options.header)
         self.skip_lines.set_value(options.skip_lines)
+        self.keep_blank_rows.setChecked(options.keep_blank_rows)
+        words = self.tr("Layout of {count} {count:column|columns}…")
+        count = len(options.layout)
+        layout = filled(words, {"count": count}) if count else self.tr("Layout of columns…")
+        self.positions.setText(layout)
         self.missing.setText("; ".join(text for text in options.missing if text))
-        self.keep_user_missing.setChecked(options.keep_user_missing)
         self._showing = False
 
+    def take_layout(self, path: Path) -> None:
+        """Read a text of fixed width by the layout that a file states."""
+        try:
+            layout = read_layout(path)
+        except FileError as error:
+            self.problem.setText(error_words(error))
+            self.problem.show()
+            return
+        self._change(layout=layout)
+        self.show_options(self._options, self._concerned, self._sheets)
+
+    def _leave_layout_out(self) -> None:
+        self._change(layout=())
+        self.show_options(self._options, self._concerned, self._sheets)
+
     def _take_missing(self) -> None:
-        texts = [text.strip() for text in re.split(r";", self.missing.text())]
-        self._change(missing=("", *dict.fromkeys(text for text in texts if text)))
+        self._change(missing=("", *_texts_in(self.missing.text())))
+
+    def _take_reasons(self, kept: object) -> None:
+        """Read reasons of missing values otherwise; version 1 has an option of its own."""
+        if self._options.version == 1:
+            self._change(keep_user_missing=kept is ReasonsKept.VALUES)
+        else:
+            self._change(missing_reasons=kept)
 
     def _take_sheet(self, name: object) -> None:
         """Read a sheet or a table in the place of a query, whose own entry changes nothing."""
@@ -288,6 +375,42 @@ class OptionsForm(Card):
             if other_query:
                 self.show_options(options, self._concerned, self._sheets)
             self.changed.emit(options)
+
+
+def _texts_in(line: str) -> tuple[str, ...]:
+    """Return texts with semicolons between, each once."""
+    return tuple(dict.fromkeys(text.strip() for text in line.split(";") if text.strip()))
+
+
+class MissingTextsDialog(Dialog):
+    """Asks which texts and numbers mean a missing value in one column.
+
+    Parameters
+    ----------
+    column_name
+        The column.
+    texts
+        Those that do so far.
+    """
+
+    def __init__(
+        self, column_name: str, texts: Sequence[str], parent: QWidget | None = None
+    ) -> None:
+        title = self.tr("What means a missing value in {column}?").format(column=column_name)
+        explanation = self.tr(
+            "Texts or numbers with semicolons between. They are missing in this column alone."
+        )
+        super().__init__(title, explanation, parent)
+        self.field = text_field(self.tr("Texts that mean missing"), hint=self.tr("-9; 99; unknown"))
+        self.field.setText("; ".join(texts))
+        self.body.addWidget(self.field)
+        self.add_cancel()
+        self.submit = self.add_primary(self.tr("Treat as missing"))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What was entered."""
+        return _texts_in(self.field.text())
 
 
 FORM_WIDTH = 272
@@ -326,22 +449,29 @@ class ImportPage(QWidget):
         self._session = session
         self.path: Place | None = None
         self.sheets: tuple[str, ...] = ()
+        self._found = ReadOptions()
         self.form = OptionsForm(self)
         self.file = ElidedLabel("", "heading", Qt.TextElideMode.ElideMiddle)
         self.about = label("", "muted")
-        self.hint = ElidedLabel(self.tr("Click a column's name to choose its type."), "small")
-        self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.caution = Badge("caution", "caution", "", look="", wrap=True)
-        self.caution.hide()
+        words = self.tr("Click a column's name to choose its type and what means missing.")
+        self.hint = label(words, "small", wrap=True)
+        self.notes = NotesList(self)
+        self.notes.wanted.connect(self.use_options)
         self.pages = Pages(self)
         self.table = TableView(self.pages, name=self.tr("The first rows as they are read"))
         header = self.table.horizontalHeader()
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._offer_types)
+        # The menu key asks for the current column's menu.
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(
+            lambda _place: self._offer_types(self.table.currentIndex().column())
+        )
         self.problem = EmptyState("caution", self.tr("It can't be read like this"), "", self.pages)
         self.pages.add(self.table, self.problem)
         self._timer = delayed(self, self._preview, DEBOUNCE_MILLISECONDS)
         self.form.changed.connect(lambda _options: self._timer.start())
+        self.form.layout_asked.connect(self._ask_for_layout)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -349,11 +479,8 @@ class ImportPage(QWidget):
         scroll.setFixedWidth(scaled(FORM_WIDTH))
         scroll.column.addWidget(self.form)
         right = column(spacing=12)
-        head = column(self.file, spacing=2)
-        line = row(self.about, self.hint, spacing=Space.BETWEEN)
-        line.setStretch(1, 1)
-        head.addLayout(line)
-        fill(right, head, self.caution, (self.pages, 1))
+        head = column(self.file, self.about, self.hint, spacing=2)
+        fill(right, head, (self.pages, 1), self.notes)
         self.setLayout(row(scroll, (right, 1), spacing=Space.BETWEEN))
 
     @property
@@ -361,8 +488,27 @@ class ImportPage(QWidget):
         """The options as they are chosen."""
         return self.form.options
 
-    def show_file(self, path: Place, options: ReadOptions, sheets: tuple[str, ...]) -> None:
-        """Show a file as it would be read."""
+    def show_file(
+        self,
+        path: Place,
+        options: ReadOptions,
+        sheets: tuple[str, ...],
+        found: ReadOptions | None = None,
+    ) -> None:
+        """Show a file as it would be read.
+
+        Parameters
+        ----------
+        path, options, sheets
+            The file, how it is read, and the tables in it.
+        found
+            How it seems to be meant, where it is to be read otherwise.
+        """
+        self.notes.forget()
+        self._found = found or options
+        self._show(path, options, sheets)
+
+    def _show(self, path: Place, options: ReadOptions, sheets: tuple[str, ...]) -> None:
         self.path, self.sheets = path, sheets
         self.file.setText(path.name)
         known = format_called(options.format)
@@ -374,10 +520,18 @@ class ImportPage(QWidget):
         self.hint.setVisible("column_types" in known.reading_options)
         self._preview()
 
+    def _ask_for_layout(self) -> None:
+        title = self.tr("Choose the layout of the columns")
+        filters = self.tr("Layouts (*.csv *.txt *.sps *.do *.dct *.xml);;All files (*)")
+        beside = self.path.parent if isinstance(self.path, Path) else None
+        path = self._session.chooser.open_file(title, filters, beside)
+        if path is not None:
+            self.form.take_layout(path)
+
     def use_options(self, options: ReadOptions) -> None:
         """Show other options for the same file (a way out of an error)."""
         if self.path is not None:
-            self.show_file(self.path, options, self.sheets)
+            self._show(self.path, options, self.sheets)
 
     def _preview(self) -> None:
         path, options = self.path, self.options
@@ -386,17 +540,17 @@ class ImportPage(QWidget):
         self._session.runner.run(
             self.tr("Reading the first rows"),
             lambda context: first_rows(path, options, context=context),
-            self._show_rows,
+            partial(self.show_rows, options),
             self._show_problem,
             key=PREVIEW_KEY,
         )
 
-    def _show_rows(self, read: ReadResult) -> None:
+    def show_rows(self, options: ReadOptions, read: ReadResult) -> None:
+        """Show the first rows as options read them, and the remarks on them."""
         table = read.table
-        cautions = [spoken(note.template, **note.details) for note in read.notes if note.caution]
-        self.caution.show_state("caution", "caution", "\n".join(cautions))
-        self.caution.setVisible(bool(cautions))
-        self.table.show_model(FrameModel(table.frame, table.value_labels))
+        self.notes.show_notes(read.notes, options, self._found)
+        marks = column_marks(self.notes.notes)
+        self.table.show_model(FrameModel(table.frame, table.value_labels, marks=marks))
         self.pages.setCurrentWidget(self.table)
         self.previewed.emit(True)
 
@@ -404,12 +558,12 @@ class ImportPage(QWidget):
         what, remedy = error_texts(error)
         self.problem.heading.setText(what)
         self.problem.text.setText(remedy)
-        self.caution.hide()
+        self.notes.show_notes((), self.options, self._found)  # a choice that fails is taken back
         self.pages.setCurrentWidget(self.problem)
         self.previewed.emit(False)
 
     def type_menu(self, column_name: str) -> QMenu:
-        """Return the menu that fixes a column's type."""
+        """Return the menu that fixes a column's type, and asks what means missing in it."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         now = self.options.column_types.get(column_name)
@@ -428,10 +582,25 @@ class ImportPage(QWidget):
             action.triggered.connect(
                 lambda _checked=False, kind=kind: self._fix_type(column_name, kind)
             )
+        menu.addSeparator()
+        missing = menu.addAction(self.tr("What means missing…"))
+        missing.triggered.connect(lambda _checked=False: self.ask_for_missing(column_name))
         return menu
 
+    def ask_for_missing(self, column_name: str) -> MissingTextsDialog:
+        """Ask which texts and numbers mean a missing value in a column."""
+        stated = self.options.column_missing
+        dialog = MissingTextsDialog(column_name, stated.get(column_name, ()), self)
+
+        def take() -> None:
+            others = {name: texts for name, texts in stated.items() if name != column_name}
+            chosen = {**others, column_name: dialog.texts} if dialog.texts else others
+            self.use_options(replace(self.options, column_missing=chosen))
+
+        return dialog.present(take)
+
     def _offer_types(self, section: int) -> None:
-        if self.path is None or self.hint.isHidden():
+        if self.path is None or self.hint.isHidden() or section < 0:
             return
         model = self.table.model()
         name = str(model.headerData(section, Qt.Orientation.Horizontal))

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import QObject, QSettings, Qt
 from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
 
 from sfumato import __version__
+from sfumato.formats.language import asked_for
 from sfumato.jobs import BugReport
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import themes
@@ -40,12 +41,54 @@ def make_application(arguments: Sequence[str] = ()) -> QApplication:
     return application
 
 
+class ShownWindow(QObject):
+    """The window that is shown; in another language, another one takes its place.
+
+    Parameters
+    ----------
+    session
+        What is open; it stays while windows change.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session, self._wanted = session, False
+        self.window = self._made()
+        # Queued: what runs, and the menu that asked, have ended by then.
+        queued = Qt.ConnectionType.QueuedConnection
+        session.runner.job_finished.connect(self._renew, queued)
+
+    def _made(self) -> MainWindow:
+        window = MainWindow(self._session)
+        queued = Qt.ConnectionType.QueuedConnection
+        window.language_chosen.connect(self._want, queued)
+        return window
+
+    def _want(self) -> None:
+        self._wanted = True
+        self._renew()
+
+    def _renew(self, _job: object = None) -> None:
+        """Show a window in the language that is chosen by now, once no work runs."""
+        application = QApplication.instance()
+        if not self._wanted or self._session.runner.jobs or application is None:
+            return
+        self._wanted = False
+        speak(application, chosen(self._session.store))
+        before, self.window = self.window, self._made()
+        self.window.take_place_of(before)
+
+
 class _BugCatcher:
     """Shows what failed on the main thread; a second failure while showing is printed."""
 
-    def __init__(self, window: MainWindow) -> None:
-        self._window = window
+    def __init__(self, shown: ShownWindow) -> None:
+        self._shown = shown
         self._showing = False
+
+    @property
+    def _window(self) -> MainWindow:
+        return self._shown.window
 
     def __call__(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
@@ -88,12 +131,14 @@ def run_window(project_path: Path | None = None) -> int:
     """
     application = make_application(sys.argv[:1])
     store = QSettings()
-    speak(application, chosen(store))
+    speak(application, asked_for() or chosen(store))
     themes().set_scale(TextScale(store).percent / 100)
-    window = MainWindow(Session(store=store))
+    session = Session(store=store)
+    shown = ShownWindow(session)
+    window = shown.window
     spare_what_is_loaded()
     window.panels.all_built.connect(spare_what_is_loaded)
-    before, sys.excepthook = sys.excepthook, _BugCatcher(window)
+    before, sys.excepthook = sys.excepthook, _BugCatcher(shown)
     try:
         window.show()
         window.unsaved.offer()
@@ -102,5 +147,5 @@ def run_window(project_path: Path | None = None) -> int:
         return int(application.exec())
     finally:
         sys.excepthook = before
-        window.session.close()
-        window.unsaved.close()
+        session.close()
+        shown.window.unsaved.close()

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.formats.bundles.packages import bundle_at, package_at
-from sfumato.formats.files import is_folder, write_whole
+from sfumato.formats.files import is_folder, opening, write_whole
+from sfumato.project.document.edits import check_shown
 from sfumato.project.document.model import Document
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.found import FoundFile, find_file
@@ -137,7 +138,7 @@ class FoundFiles(QObject):
             self._session.table_requested.emit(found.path)
 
 
-class Rules(QObject):
+class RulesFiles(QObject):
     """What the File menu does with rules files.
 
     Parameters
@@ -199,17 +200,20 @@ class Rules(QObject):
 
         def work(_context: Context) -> Document:
             try:
-                text = path.read_text(encoding="utf-8")
+                with opening(path):
+                    text = path.read_text(encoding="utf-8")
             except UnicodeDecodeError:
                 raise SfumatoError(
                     "{path} is not a text file in UTF-8.", "Choose a rules file.", path=path
                 ) from None
-            return apply_rules(text, table, document, path.parent, noise)
+            applied = apply_rules(text, table, document, path.parent, noise)
+            check_shown(applied)
+            return applied
 
         def applied(changed: Document) -> None:
             session.edit(edit, changed)
             words = self.tr("The rules of {name} are applied.").format(name=path.name)
-            undo = Action(self.tr("Undo"), session.undo)
+            undo = Action(self.tr("Undo"), session.undo, undoes=True)
             session.say(MessageKind.GOOD, words, "", undo, topic=RULES)
 
         taken = session.unless_changed(edit, applied)

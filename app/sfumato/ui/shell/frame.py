@@ -24,6 +24,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -37,9 +38,9 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.formats.language import localized
-from sfumato.jobs import Ending, Job, JobRunner
+from sfumato.jobs import TOLD_AFTER_SECONDS, Ending, Job, JobRunner
 from sfumato.ui.look.theme import Appearance, Space, TextSize, current_theme, font, scaled
-from sfumato.ui.look.wording import spoken, time_left
+from sfumato.ui.look.wording import spoken, time_left, time_run
 from sfumato.ui.panels.base import PanelKind, PanelState
 from sfumato.ui.widgets.keyboard import give_letters_to_menu
 from sfumato.ui.widgets.layout import ElidedLabel, column, fill, label, row, say, show_tool
@@ -405,6 +406,8 @@ PATIENCE_MILLISECONDS: Final = 350
 """A job that ends sooner is never shown: nobody could read it."""
 
 SHOWN: Final = 2
+ENTRY_ROOM: Final = 370
+"""What a job needs at least, its name told by more than a few letters."""
 HEIGHT: Final = 40
 LEFT: Final = 116
 """Room for how long a job will still take."""
@@ -421,7 +424,8 @@ class JobEntry(QWidget):
         self.bar = QProgressBar(self)
         self.bar.setRange(0, 1000)
         self.bar.setTextVisible(False)
-        self.bar.setFixedWidth(scaled(140))
+        self.bar.setMinimumWidth(scaled(36))  # the name needs the room more
+        self.bar.setMaximumWidth(scaled(140))
         self.bar.setAccessibleName(job.title)
         self.percent = label("", "small")
         self.percent.setFont(font(TextSize.SMALL, tabular=True))
@@ -436,14 +440,23 @@ class JobEntry(QWidget):
         self.cancel.clicked.connect(self._stop)
         self.setLayout(row((self.title, 1), self.bar, self.percent, self.left, self.cancel))
         job.progressed.connect(self._show)
+        self._clock = QTimer(self)  # work that stands reports nothing, and time goes by
+        self._clock.timeout.connect(self._tell_time)
+        self._clock.start(1_000)
         self._show()
+
+    def _tell_time(self) -> None:
+        """Tell how long the job will take, or where nobody knows, how long it took so far."""
+        left, run = self.job.seconds_left, self.job.seconds_run
+        known = left is not None or run < TOLD_AFTER_SECONDS
+        self.left.setText(time_left(left) if known else time_run(run))
 
     def _show(self) -> None:
         if self.job.stop_requested():
             return
         self.bar.setValue(round(1000 * self.job.fraction))
         self.percent.setText(f"{localized(f'{100 * self.job.fraction:.0f}')} %")
-        self.left.setText(time_left(self.job.seconds_left))
+        self._tell_time()
         step = spoken(self.job.text)
         self.title.setText(f"{self.job.title} · {step}" if step else self.job.title)
 
@@ -522,9 +535,15 @@ class JobBar(QFrame):
         }.get(job.ending or Ending.ERROR, self.tr("Failed: {job}"))
         return words.format(job=job.title)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many jobs as there is room for; the bar's own size never depends on them."""
+        super().resizeEvent(event)
+        self._arrange()
+
     def _arrange(self) -> None:
+        shown = max(1, min(SHOWN, self.width() // scaled(ENTRY_ROOM)))
         for place, entry in enumerate(self._entries.values()):
-            entry.setVisible(place < SHOWN)
-        hidden = max(0, len(self._entries) - SHOWN)
+            entry.setVisible(place < shown)
+        hidden = max(0, len(self._entries) - shown)
         self.more.setText(self.tr("and {count} more").format(count=hidden) if hidden else "")
         self.quiet.setVisible(not self._entries)

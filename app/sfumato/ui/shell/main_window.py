@@ -7,13 +7,24 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt
+from PySide6.QtCore import (
+    QByteArray,
+    QCoreApplication,
+    QEvent,
+    QMargins,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
+    QGuiApplication,
     QKeyEvent,
     QKeySequence,
     QResizeEvent,
@@ -27,16 +38,19 @@ from sfumato.formats.language import languages
 from sfumato.jobs import BugReport
 from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
+from sfumato.ui.dialogs.about import AboutDialog, BugDialog
 from sfumato.ui.dialogs.databases import DatabaseDialog
-from sfumato.ui.dialogs.help import AboutDialog, BugDialog, HelpDialog
+from sfumato.ui.dialogs.help import HelpDialog
 from sfumato.ui.look.theme import Appearance, scaled, themes
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels import Panels, all_panels
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.shell.files import RULES_SUFFIX, FoundFiles, Rules
+from sfumato.ui.shell.files import RULES_SUFFIX, FoundFiles, RulesFiles
 from sfumato.ui.shell.frame import JobBar, Menus, Rail, copy_from_focus, fill_recent
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from sfumato.ui.state.next_edition import NextEdition
 from sfumato.ui.state.projects import UNSAVED_TOPIC, Projects, Unsaved
+from sfumato.ui.state.recovering import ask_for_sheet
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import (
     AS_THE_SYSTEM,
@@ -60,6 +74,7 @@ from sfumato.ui.widgets.keyboard import (
 )
 from sfumato.ui.widgets.layout import column, press_by_enter, row
 from sfumato.ui.widgets.messages import Message, MessageKind, announce
+from sfumato.ui.widgets.paint_queue import delayed
 
 SMALLEST: Final = (1100, 700)
 USUAL: Final = (1366, 768)
@@ -68,6 +83,12 @@ ROOMY: Final = 1240
 
 CROWDED: Final = 1000
 """Below this width the guarantee is folded to its edge as well; pixels at scale 1, as above."""
+
+UNKNOWN_FRAME: Final = QMargins(4, 40, 4, 4)
+"""What a desktop may draw around a window, before it has done so."""
+FRAMED_AFTER_MILLISECONDS: Final = 100
+NO_SCREEN: Final = ("offscreen", "minimal")
+"""Platforms of Qt that draw windows without a screen."""
 
 _GEOMETRY: Final = "window/geometry"
 _APPEARANCE: Final = "window/appearance"
@@ -88,12 +109,15 @@ class MainWindow(QMainWindow):
         What is open.
     """
 
+    language_chosen = Signal()
+    """The person wants the window in another language, which is remembered."""
+
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
         session.setParent(self)
         self.projects = Projects(session, self)
-        self.rules = Rules(session, self)
+        self.rules = RulesFiles(session, self)
         self.unsaved = Unsaved(session, self.projects, self)
         # Parents first: a style sheet looks at a whole subtree anew wherever it is moved.
         self._page = QWidget(self)
@@ -108,6 +132,7 @@ class MainWindow(QMainWindow):
         self._hint = DropHint(self)
         self._help: HelpDialog | None = None
         self._leaving = False
+        self._framed = delayed(self, self._fit_with_frame, FRAMED_AFTER_MILLISECONDS)
         self._narrow = self._crowded = False
         self._focus = FocusKeeper(self, session.runner, self._focus_work)
         self._connect()
@@ -141,10 +166,12 @@ class MainWindow(QMainWindow):
         self.unsaved.settled.connect(self._clear_offer)
         session.save_requested.connect(self.projects.save)
         session.table_requested.connect(self._show_first)
+        session.reading_requested.connect(self._show_first)
         session.database_requested.connect(self.choose_database)
         session.project_requested.connect(self.projects.open)
         session.locate_requested.connect(self.projects.sources.locate)
         session.whole_requested.connect(self.projects.sources.read_whole)
+        session.edition_requested.connect(NextEdition(session, self.projects.sources, self).choose)
         for signal in (
             session.document_changed,
             session.project_changed,
@@ -159,10 +186,31 @@ class MainWindow(QMainWindow):
         geometry = store.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
+        if (room := _room_on_screen(self)) is not None:
+            self.fit_into(room, UNKNOWN_FRAME)
         self.rail.set_compact(is_on(store, _RAIL))
         self.guarantee.set_compact(is_on(store, _CARD))
         themes().set_appearance(self.appearance)
         themes().still = self.still
+
+    def fit_into(self, room: QRect, frame: QMargins) -> None:
+        """Be no larger than a screen has room for, with the frame around the window."""
+        if self.isMaximized() or self.isFullScreen():
+            return
+        inside = room.marginsRemoved(frame)
+        self.setMinimumSize(QSize(*SMALLEST).boundedTo(inside.size()))
+        self.resize(self.size().boundedTo(inside.size()))
+        lowest = inside.bottomRight() - QPoint(self.width() - 1, self.height() - 1)
+        at = self.geometry().topLeft()
+        left = max(inside.left(), min(at.x(), lowest.x()))
+        top = max(inside.top(), min(at.y(), lowest.y()))
+        self.setGeometry(QRect(QPoint(left, top), self.size()))
+
+    def _fit_with_frame(self) -> None:
+        """Fit the screen anew, now that the desktop has drawn its frame around the window."""
+        handle, room = self.windowHandle(), _room_on_screen(self)
+        if handle is not None and room is not None:
+            self.fit_into(room, handle.frameMargins())
 
     @property
     def appearance(self) -> Appearance:
@@ -399,6 +447,8 @@ class MainWindow(QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         """Begin with the work: the space bar opens a table."""
         super().showEvent(event)
+        if not event.spontaneous():
+            self._framed.start()
         if self.focusWidget() is None:
             self._focus_work()
 
@@ -445,10 +495,26 @@ class MainWindow(QMainWindow):
         self.unsaved.close()
         event.accept()
 
+    def take_place_of(self, before: MainWindow) -> None:
+        """Be shown where another window with the same session was, which goes."""
+        self.restoreGeometry(before.saveGeometry())
+        self.show_panel(before.current.name)
+        self.unsaved.take_over(before.unsaved)
+        self.show()
+        before.hide()
+        before.deleteLater()
+
     def _leave(self) -> None:
         self._leaving = True
         if self.isVisible():
             self.close()
+
+
+def _room_on_screen(window: QMainWindow) -> QRect | None:
+    """Return what the desktop leaves free of a window's screen; None where there is no screen."""
+    if QGuiApplication.platformName() in NO_SCREEN:
+        return None
+    return window.screen().availableGeometry()
 
 
 def _tr(text: str) -> str:
@@ -488,6 +554,8 @@ class WindowMenus(Menus):
         menu.addSeparator()
         self.add(menu, "save", _tr("&Save"), projects.save, Keys.Save, "save")
         self.add(menu, "save-as", _tr("Save &as…"), projects.save_as, "Ctrl+Shift+S")
+        sheet = partial(ask_for_sheet, window.session, window)
+        self.add(menu, "recovery-sheet", _tr("Recovery s&heet…"), sheet, None, "key")
         menu.addSeparator()
         self.add(menu, "find-file", _tr("&Verify or trace a file…"), window.found.choose)
         menu.addSeparator()
@@ -582,7 +650,10 @@ class WindowMenus(Menus):
 
     def _speak(self, language: str) -> None:
         choose(self._main.session.store, language)
-        self._tell_to_restart()
+        if self._main.session.runner.jobs:
+            words = _tr("The language changes once the running work has ended.")
+            self._main.session.message.emit(Message(MessageKind.INFO, words, topic="language"))
+        self._main.language_chosen.emit()
 
     def _tell_to_restart(self) -> None:
         words = _tr("Restart Sfumato to apply the change.")

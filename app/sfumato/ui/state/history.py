@@ -14,7 +14,7 @@ STEPS_KEPT: Final = 200
 
 
 @dataclass(frozen=True)
-class State:
+class EditState:
     """What an edit can change: the document, and the table it is about."""
 
     document: Document
@@ -22,11 +22,11 @@ class State:
 
 
 @dataclass(frozen=True)
-class Step:
+class EditStep:
     """One edit: what it was, and the state before it."""
 
     text: str
-    before: State
+    before: EditState
     merge_key: Hashable | None = None
     panel: str = ""
     """The panel in sight when it was made, by its name."""
@@ -39,21 +39,21 @@ class History:
     At most one table beside the present one is kept: they can be large.
     """
 
-    _undo: list[Step] = field(default_factory=list)
-    _redo: list[Step] = field(default_factory=list)
+    _undo: list[EditStep] = field(default_factory=list)
+    _redo: list[EditStep] = field(default_factory=list)
 
     @property
-    def last(self) -> Step | None:
+    def last(self) -> EditStep | None:
         """What undo would take back; None where there is nothing."""
         return self._undo[-1] if self._undo else None
 
     @property
-    def next(self) -> Step | None:
+    def next(self) -> EditStep | None:
         """What redo would do again; None where there is nothing."""
         return self._redo[-1] if self._redo else None
 
     def push(
-        self, text: str, before: State, merge_key: Hashable | None = None, panel: str = ""
+        self, text: str, before: EditState, merge_key: Hashable | None = None, panel: str = ""
     ) -> None:
         """Remember the state before an edit, and the panel that it was made in.
 
@@ -62,7 +62,7 @@ class History:
         self._redo.clear()
         if merge_key is not None and self.last is not None and self.last.merge_key == merge_key:
             return
-        self._undo.append(Step(text, before, merge_key, panel))
+        self._undo.append(EditStep(text, before, merge_key, panel))
         del self._undo[:-STEPS_KEPT]
 
     def forget_old_tables(self, present: Table | LongSource | None) -> None:
@@ -82,11 +82,11 @@ class History:
         if self._undo:
             self._undo[-1] = replace(self._undo[-1], merge_key=None)
 
-    def undo(self, now: State) -> State | None:
+    def undo(self, now: EditState) -> EditState | None:
         """Return the state before the last edit, and keep `now` for redo."""
         return _move(self._undo, self._redo, now)
 
-    def redo(self, now: State) -> State | None:
+    def redo(self, now: EditState) -> EditState | None:
         """Return the state after the edit that was undone last, and keep `now` for undo."""
         return _move(self._redo, self._undo, now)
 
@@ -96,7 +96,7 @@ class History:
         self._redo.clear()
 
 
-def _move(source: list[Step], target: list[Step], now: State) -> State | None:
+def _move(source: list[EditStep], target: list[EditStep], now: EditState) -> EditState | None:
     if not source:
         return None
     step = source.pop()

@@ -320,8 +320,8 @@ def _encoded_long(table: LongSource, wanted: Wanted, context: Context) -> Encode
     if wanted.public is not None:
         encoded = table.survey.encoded(spec, part)
         return table.survey.grouped(encoded, spec, wanted.public, Part(context, 0.3, 1.0))
-    if unit is None or spec.name not in unit.constant:
+    if unit is None:
         return table.survey.encoded(spec, context, wanted.together)
-    encoded = table.survey.encoded(spec, part)
+    encoded = table.survey.encoded(spec, part, wanted.together and spec.name not in unit.constant)
     counted = table.survey.by_unit(encoded.attribute, spec, unit, Part(context, 0.3, 1.0))
     return replace(encoded, attribute=counted)

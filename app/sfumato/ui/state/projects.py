@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,27 +17,18 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.table.table import Table
-from sfumato.formats.databases import Address, Place
-from sfumato.formats.errors import CannotConnect
-from sfumato.formats.language import grouped, moment
+from sfumato.formats.language import moment
 from sfumato.jobs import Job
 from sfumato.project import SUFFIX
-from sfumato.project.document.model import Document, Source
+from sfumato.project.document.model import Document
 from sfumato.project.errors import (
     NotSealed,
     PassphraseError,
-    SourceChanged,
-    SourceMissing,
     UnsavedUnreadable,
 )
-from sfumato.project.project_file import ProjectFile, copy_project
+from sfumato.project.project_file import ProjectFile, copy_project, shown_whole
 from sfumato.project.source import (
-    accept_edition,
-    is_long,
-    locate_source,
-    open_long_source,
-    open_source,
+    create_project,
 )
 from sfumato.project.store.seal import state_folder
 from sfumato.project.store.unsaved import UnsavedWork, new_unsaved, unsaved_in
@@ -47,163 +37,14 @@ from sfumato.ui.dialogs.base import (
     ChoiceDialog,
     NewPassphraseDialog,
     OpenPassphraseDialog,
+    PassphraseDialog,
     UnsealedDialog,
 )
-from sfumato.ui.state.insights import LongSource, look_at_long
+from sfumato.ui.state.recovering import ask_to_recover
 from sfumato.ui.state.session import AUTOSAVE_MILLISECONDS, Session
+from sfumato.ui.state.source_reader import SourceReader
 from sfumato.ui.widgets.messages import Action, Message, MessageKind, error_texts
 from sfumato.ui.widgets.paint_queue import delayed
-
-TOPIC = "source"
-
-
-class SourceReader(QObject):
-    """Reads the document's source table in a job, with a way forward for each refusal.
-
-    Parameters
-    ----------
-    session
-        What is open.
-    parent
-        The owner.
-    """
-
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-
-    def read(self) -> None:
-        """Read the table from where the document says it is."""
-        document, beside = self._session.document, self._folder()
-        memory = self._session.memory
-
-        def work(context: Context) -> tuple[Table | LongSource, Document]:
-            return _opened(document, context, beside, memory)
-
-        self._run(work)
-
-    def _read_at(self, path: Place) -> None:
-        """Read the table from where the person says it is now."""
-        document = self._session.document
-        if document.source is not None and path == document.source.place:
-            self.read()
-            return
-
-        memory = self._session.memory
-
-        def work(context: Context) -> tuple[Table | LongSource, Document]:
-            found = locate_source(document, path, Part(context, 0.0, 0.2))
-            return _opened(found, Part(context, 0.2, 1.0), None, memory)
-
-        self._run(work)
-
-    def read_whole(self) -> None:
-        """Read all of a table that is read in parts, whatever memory it takes."""
-        self._session.take_all_memory()
-        self.read()
-
-    def _run(self, work: object) -> None:
-        self._session.runner.run(
-            self.tr("Reading the source table"),
-            work,  # type: ignore[arg-type]
-            partial(self._take, self._session.document.source),
-            self._refused,
-            key=TOPIC,
-        )
-
-    def _take(self, sought: Source | None, found: tuple[Table | LongSource, Document]) -> None:
-        """Attach the table, unless another is open by now; what was edited meanwhile stays."""
-        if self._session.document.source == sought:
-            self._attach(found[0], found[1].source)
-
-    def _attach(self, table: Table | LongSource, source: Source | None) -> None:
-        self._session.attach_table(table, replace(self._session.document, source=source))
-
-    def _refused(self, error: SfumatoError) -> None:
-        actions = []
-        if isinstance(error, CannotConnect):
-            actions.append(Action(self.tr("Connect again…"), self.locate))
-        if isinstance(error, SourceMissing | SourceChanged):
-            actions.append(Action(self.tr("Show where it is…"), self.locate))
-        if isinstance(error, SourceChanged) and self._session.project is None:
-            self._tell_changed(actions)
-            return
-        if isinstance(error, SourceChanged):
-            actions.insert(0, Action(self.tr("Accept as new edition"), self._accept))
-        self._session.say_error(error, *actions, topic=TOPIC)
-
-    def _tell_changed(self, actions: list[Action]) -> None:
-        """Tell that the table of unsaved work, which has no ledger, is another by now."""
-        source = self._session.document.source
-        assert source is not None
-        wanted = partial(self._session.table_requested.emit, source.place)
-        words = self.tr("The table {file} changed since you worked on it.")
-        self._session.say(
-            MessageKind.CAUTION,
-            words.format(file=source.place.name),
-            self.tr("With the same columns, everything you decided is kept."),
-            Action(self.tr("Open it as it is now"), wanted),
-            *actions,
-            topic=TOPIC,
-        )
-
-    def locate(self) -> None:
-        """Ask where the source table is now, and read it there."""
-        source = self._session.document.source
-        if source is not None and isinstance(source.place, Address):
-            self._session.database_requested.emit(source.place, self._read_at)
-            return
-        path = self._session.chooser.open_file(
-            self.tr("Show where the source table is"), self.tr("All files (*)"), self._folder()
-        )
-        if path is not None:
-            self._read_at(path)
-
-    def _accept(self) -> None:
-        """Take the changed file as the table's next edition; the ledger records it."""
-        session = self._session
-        project, source = session.project, session.document.source
-        if project is None or source is None or not session.save():
-            return
-        path, memory = source.place, session.memory
-
-        def work(context: Context) -> Table | LongSource:
-            part = Part(context, 0.0, 0.5)
-            table = accept_edition(project, path, part, memory=memory)
-            if isinstance(table, Table):
-                return table
-            return look_at_long(table, Part(context, 0.5, 1.0))
-
-        def accepted(table: Table | LongSource) -> None:
-            rows = table.rows if isinstance(table, Table) else table.table.rows
-            self._attach(table, project.document.source)
-            session.ledger_changed.emit()
-            words = self.tr("The new edition has {rows} {rows:row|rows}.")
-            told = self.tr("The ledger records that it took the place of the old one.")
-            session.say(MessageKind.GOOD, words.format(rows=grouped(rows)), told, topic=TOPIC)
-
-        session.runner.run(
-            self.tr("Reading the new edition"), work, accepted, self._refused, key=TOPIC
-        )
-
-    def _folder(self) -> Path | None:
-        """Return the project's own folder: a table may have moved along with it."""
-        path = self._session.project_path
-        return path.parent if path is not None else None
-
-
-def _opened(
-    document: Document, context: Context, beside: Path | None, memory: float
-) -> tuple[Table | LongSource, Document]:
-    """Open the document's source table, in parts where it would take more memory, in bytes."""
-    source = document.source
-    room = beside or (source.folder if source is not None else None)
-    if room is not None and is_long(document, memory):
-        found = open_long_source(document, Part(context, 0.0, 0.4), room)
-        if found is not None:
-            return look_at_long(found[0], Part(context, 0.4, 1.0)), found[1]
-    return open_source(document, context, beside)
-
 
 PROJECT_KEY: Final = "project"
 """Opening and creating projects supersede one another."""
@@ -224,7 +65,7 @@ class Projects(QObject):
 
     def __init__(self, session: Session, window: QWidget) -> None:
         super().__init__(window)
-        self._session = session
+        self.session = self._session = session
         self._window = window
         self.sources = SourceReader(session, self)
 
@@ -297,6 +138,7 @@ class Projects(QObject):
             return
         dialog = OpenPassphraseDialog(path.stem, self._window)
         dialog.submitted.connect(lambda: self._start_opening(path, dialog))
+        dialog.forgotten.connect(partial(ask_to_recover, self, path, self._window))
         dialog.present()
 
     def _start_opening(
@@ -307,11 +149,11 @@ class Projects(QObject):
         read_only: bool = False,
         accepting: str = "",
     ) -> None:
-        passphrase = dialog.passphrase
+        open_it = partial(ProjectFile.open, path, dialog.passphrase, read_only=read_only)
 
         def work(context: Context) -> ProjectFile:
             context.report(0.1, "Checking the passphrase")
-            return ProjectFile.open(path, passphrase, read_only=read_only, accepting=accepting)
+            return shown_whole(open_it(accepting=accepting))
 
         def refused(error: SfumatoError) -> None:
             if isinstance(error, PassphraseError):
@@ -325,10 +167,10 @@ class Projects(QObject):
 
         def opened(project: ProjectFile) -> None:
             dialog.accept()
-            self._take(project)
+            self.take(project)
 
         title = self.tr("Opening {project}").format(project=path.stem)
-        self._busy(dialog, title, work, opened, refused)
+        self.busy(dialog, title, work, opened, refused)
 
     def _ask_how_to_go_on(self, path: Path, dialog: OpenPassphraseDialog, error: NotSealed) -> None:
         """Explain why a project is refused; the passphrase stays typed for either way on."""
@@ -340,7 +182,8 @@ class Projects(QObject):
         asking.rejected.connect(dialog.reject)
         asking.present(go_on)
 
-    def _take(self, project: ProjectFile) -> None:
+    def take(self, project: ProjectFile) -> None:
+        """Show a project that was opened."""
         session = self._session
         session.set_project(project)
         session.panel_requested.emit("data")
@@ -386,10 +229,11 @@ class Projects(QObject):
 
     def _start_creating(self, path: Path, dialog: NewPassphraseDialog, then: Then | None) -> None:
         passphrase, document = dialog.passphrase, self._session.document
+        rows = self._session.source
 
         def work(context: Context) -> ProjectFile:
             context.report(0.1, "Deriving the key")
-            return ProjectFile.create(path, passphrase, document)
+            return create_project(path, passphrase, document, rows, Part(context, 0.2, 1.0))
 
         def created(project: ProjectFile) -> None:
             dialog.accept()
@@ -397,15 +241,13 @@ class Projects(QObject):
             if then is not None:
                 then()
 
-        def refused(error: SfumatoError) -> None:
-            dialog.ask_again(Message.of_error(error))
-
         title = self.tr("Creating {project}").format(project=path.stem)
-        self._busy(dialog, title, work, created, refused)
+        refused = dialog.ask_again
+        self.busy(dialog, title, work, created, lambda error: refused(Message.of_error(error)))
 
     def _copy(self, path: Path) -> None:
         project = self._session.project
-        if project is None or not self._session.save():
+        if project is None or not self._session.save(anywhere=True):
             return
 
         def work(context: Context) -> None:
@@ -421,9 +263,9 @@ class Projects(QObject):
 
     # ----- helpers
 
-    def _busy(
+    def busy(
         self,
-        dialog: OpenPassphraseDialog | NewPassphraseDialog,
+        dialog: PassphraseDialog,
         title: str,
         work: Callable[[Context], ProjectFile],
         on_done: Callable[[ProjectFile], None],
@@ -507,11 +349,8 @@ class Unsaved(QObject):
         self._offered: UnsavedWork | None = None
         self._failed = False
         self._timer = delayed(self, self.keep, AUTOSAVE_MILLISECONDS)
-        for signal in (
-            session.document_changed,
-            session.project_changed,
-            session.changes_forgotten,
-        ):
+        signals = session.document_changed, session.project_changed, session.changes_forgotten
+        for signal in signals:
             signal.connect(self._follow)
 
     # ----- keeping
@@ -534,9 +373,7 @@ class Unsaved(QObject):
         self._timer.stop()
         if not self._wanted or self._session.runner.closed:
             return
-        if self._work is None:
-            self._work = new_unsaved()
-        work = self._work
+        work = self._work = self._work or new_unsaved()
         if work is None:
             return  # the user has no folder for it
         work.document = self._session.document
@@ -561,9 +398,14 @@ class Unsaved(QObject):
 
     def _forget(self) -> None:
         self._timer.stop()
-        if self._work is not None:
-            self._remove(self._work)
-            self._work = None
+        work, self._work = self._work, None
+        if work is not None:
+            self._remove(work)
+
+    def take_over(self, before: Unsaved) -> None:
+        """Keep what another window kept, whose place this one takes."""
+        self._work, self._offered = before._work, before._offered
+        before._work = before._offered = None  # and it is deleted before its timer ends
 
     def close(self) -> None:
         """Let go of everything; what is not forgotten is offered at the next start."""

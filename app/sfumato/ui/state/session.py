@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from sfumato.analysis.all_rows import AllRows, rows_of
-from sfumato.analysis.holdings import Basis
-from sfumato.analysis.open_columns import Asked, OpenAnswer, answer_open_columns
+from sfumato.analysis.holdings import ReleaseBasis
+from sfumato.analysis.open_columns import OpenAnswer, OpenColumnsKey, answer_open_columns
 from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, repeated_units
 from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
@@ -32,7 +32,7 @@ from sfumato.formats.databases import PASSWORDS
 from sfumato.jobs import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
-from sfumato.ui.state.history import History, State, changed_place
+from sfumato.ui.state.history import EditState, History, changed_place
 from sfumato.ui.state.insights import (
     AttributeCache,
     Insight,
@@ -43,6 +43,7 @@ from sfumato.ui.state.insights import (
 )
 from sfumato.ui.state.settings import MemoryLimit, MemoryStore, RecentProjects, Store
 from sfumato.ui.state.steps import Steps
+from sfumato.ui.state.weighing import Weighing
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
 from sfumato.ui.widgets.messages import Action, Message, MessageKind
 from sfumato.ui.widgets.paint_queue import delayed
@@ -89,6 +90,8 @@ class Session(QObject):
     """A `Message` for whichever panel is in sight."""
     table_requested = Signal(object)
     """A table file (`Path`) should be opened: from the menu, a drop or a recent list."""
+    reading_requested = Signal(object)
+    """The open table should be read again by other `ReadOptions`; earlier decisions are kept."""
     database_requested = Signal(object, object)
     """The person is to be asked for a database: what is filled in (a `Place` or None), and what is
     called with the place found."""
@@ -100,6 +103,8 @@ class Session(QObject):
     """All of a table that is read in parts should be read, whatever memory it takes."""
     locate_requested = Signal()
     """The person wants to show where the source table is now."""
+    edition_requested = Signal()
+    """The person wants to go on with the next edition of the source table."""
     pooled_changed = Signal()
     """What pooling the rows of a person or household restores has become known."""
     open_columns_changed = Signal()
@@ -128,7 +133,7 @@ class Session(QObject):
         self.store: Store = store if store is not None else MemoryStore()
         self.chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
         self.recent = RecentProjects(self.store)
-        self._state = State(Document())
+        self._state = EditState(Document())
         self._history = History()
         self._project: ProjectFile | None = None
         self._passing_keys = _passing_keys()
@@ -144,6 +149,7 @@ class Session(QObject):
         self._pooled = LatestAnswer[tuple[PooledRows, ...]](self.runner, "pooled", told_pooled)
         self._open_columns = LatestAnswer[OpenAnswer](self.runner, "open columns", told_open)
         self.steps = Steps(self, self)
+        self.weighing = Weighing(self, self)
         self.follow(self.steps.take_notice, self.ledger_changed)
         self._autosave = delayed(self, self.save, AUTOSAVE_MILLISECONDS)
 
@@ -345,7 +351,7 @@ class Session(QObject):
             self._insights.remember(table, insight)
         self._history.push(text, self._state, panel=self.panel)
         self._history.forget_old_tables(table)
-        self._move_to(State(document, table))
+        self._move_to(EditState(document, table))
 
     def attach_table(self, table: Table | LongSource, document: Document | None = None) -> None:
         """Give the document the table it is about (after opening a project); not an edit.
@@ -358,7 +364,7 @@ class Session(QObject):
             The document with the place where the table was found, where that is another.
         """
         found = document is not None and document != self.document
-        self._state = State(document if document is not None else self.document, table)
+        self._state = EditState(document if document is not None else self.document, table)
         self._attributes.forget()
         self.table_changed.emit()
         if found:
@@ -369,7 +375,7 @@ class Session(QObject):
     def take_up(self, document: Document) -> None:
         """Go on with unsaved work that was left behind; its table is attached once it is read."""
         self.set_project(None)
-        self._move_to(State(document))
+        self._move_to(EditState(document))
 
     def end_merge(self) -> None:
         """Let the next edit be a step of its own (a slider was let go)."""
@@ -411,7 +417,7 @@ class Session(QObject):
         """The panel that redo turns to."""
         return self._history.next.panel if self._history.next is not None else ""
 
-    def _move_to(self, state: State) -> None:
+    def _move_to(self, state: EditState) -> None:
         other_table = state.table is not self._state.table
         other_document = state.document != self._state.document
         self._state = state
@@ -450,7 +456,7 @@ class Session(QObject):
             PASSWORDS.forget()
             self._history.clear()
             self._attributes.forget()
-            self._state = State(project.document if project is not None else Document())
+            self._state = EditState(project.document if project is not None else Document())
         if self.project_path is not None:
             self.recent.add(self.project_path)
         self.project_changed.emit()
@@ -460,8 +466,11 @@ class Session(QObject):
         self.history_changed.emit()
         self.ledger_changed.emit()
 
-    def save(self) -> bool:
-        """Write the document into the open project file; return whether it is safe there."""
+    def save(self, anywhere: bool = False) -> bool:
+        """Write the document into the open project file; return whether it is safe there.
+
+        `anywhere`, also where another file has taken its place: it is copied from there next.
+        """
         self._autosave.stop()
         if self._project is None:
             return False
@@ -469,11 +478,11 @@ class Session(QObject):
             return False
         if self._unsaved:
             try:
-                self._project.save_document(self.document)
+                self._project.save_document(self.document, anywhere=anywhere)
             except (SfumatoError, OSError) as error:
                 self.say_error(error)
                 return False
-            self._unsaved = False
+            self._unsaved = not self._project.database.in_place
         self.saved.emit()
         return True
 
@@ -551,11 +560,11 @@ class Session(QObject):
             return ()
         document, attributes, units = self.document, self.attributes(), insight.repeated
         # Titles, notes and the like change no figure.
-        relevant = replace(document, title="", hierarchies={}, rows_as_in_table="")
+        relevant = replace(document, title="", hierarchies={}, rows_as_in_table="", terms=None)
         question = (relevant, *map(id, attributes.values()), *map(id, units), *releases)
 
         def work(context: Context) -> tuple[PooledRows, ...]:
-            return pooled_rows(document, attributes, units, releases, Basis.EITHER, context)
+            return pooled_rows(document, attributes, units, releases, ReleaseBasis.EITHER, context)
 
         words = self.tr("Pooling rows that belong together")
         self._pooled.ask(question, words, work)
@@ -615,7 +624,7 @@ class Session(QObject):
             self._open_columns.forget()
         if len(attributes) < len(self.protected):
             return None
-        asked = Asked.of(document)
+        asked = OpenColumnsKey.of(document)
         people = tuple((each.name, each.mark, each.statements, each.view) for each in recipients)
         question = (asked, document.policy, people, document.level_spacing, tuple(attributes))
 

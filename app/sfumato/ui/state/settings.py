@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+from shiboken6 import isValid
 
 from sfumato.formats import language as below
 from sfumato.formats.language import ENGLISH, known, shipped
@@ -174,8 +175,12 @@ def chosen(store: Store) -> str:
 
 
 def choose(store: Store, language: str) -> None:
-    """Remember a language; the window speaks it from its next start on."""
+    """Remember a language."""
     store.setValue(_KEY, language)
+
+
+_installed: Final[list[QTranslator]] = []
+"""What the application speaks by now, until it speaks another language."""
 
 
 def speak(
@@ -197,7 +202,10 @@ def speak(
     tuple of QTranslator
         What was installed.
     """
-    found = []
+    while _installed:
+        before = _installed.pop()
+        if isValid(before):
+            application.removeTranslator(before)
     system = QLocale.system()
     spoken = known(language or system.name(), folder)
     below.speak(spoken)
@@ -208,8 +216,8 @@ def speak(
         translator = QTranslator(application)
         if translator.load(locale, name, "_", place):
             application.installTranslator(translator)
-            found.append(translator)
-    return tuple(found)
+            _installed.append(translator)
+    return tuple(_installed)
 
 
 def _writing(spoken: QLocale, system: QLocale) -> QLocale:

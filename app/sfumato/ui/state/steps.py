@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 from PySide6.QtCore import QObject, Signal
 
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
-from sfumato.analysis.readiness import Readiness, checked_rows, examine
+from sfumato.analysis.readiness import checked_rows, examine
 from sfumato.analysis.steps import Step, Work, steps_of
+from sfumato.analysis.verdicts import Readiness
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.jobs import Ending, Job
+from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger import events_in
 from sfumato.project.release.long_table import LongTable
@@ -34,7 +36,7 @@ QUIET_MILLISECONDS: Final = 1500
 """So long after the last edit a policy is checked that nobody asked about: the rail tells of it."""
 
 
-class Opened(Protocol):
+class OpenSession(Protocol):
     """What is open: the session, as far as steps depend on it."""
 
     runner: JobRunner
@@ -99,7 +101,7 @@ class Steps(QObject):
     given_up = Signal()
     """A check of the present settings was cancelled, or failed."""
 
-    def __init__(self, opened: Opened, parent: QObject) -> None:
+    def __init__(self, opened: OpenSession, parent: QObject) -> None:
         super().__init__(parent)
         self._session = opened
         self.found: tuple[Readiness, ...] = ()
@@ -137,7 +139,8 @@ class Steps(QObject):
         """Return what the present settings promise, apart from earlier releases and pooled rows."""
         document, attributes = self._session.document, self._session.attributes()
         # Typed letter by letter: what is promised depends on whether there is a reason, not on it.
-        decided = replace(document, title="", rows_as_in_table=str(bool(document.rows_as_in_table)))
+        as_in_table = str(bool(document.rows_as_in_table))
+        decided = replace(document, title="", rows_as_in_table=as_in_table, terms=None)
         key = (decided, *((name, id(one)) for name, one in attributes.items()))
         if self._guarantee is None or self._guarantee[0][: len(key)] != key:
             found = guarantee_of(document, attributes)
@@ -153,6 +156,16 @@ class Steps(QObject):
         project = self._session.project
         try:
             return () if project is None else project.releases
+        except LedgerTampered:
+            return ()
+
+    def count_tables(self) -> tuple[CountTableRecord, ...]:
+        """Return the tables of counts that left, oldest first, as `releases` does."""
+        project = self._session.project
+        if project is None or project.tampering is not None:
+            return ()
+        try:
+            return count_tables_in(project.ledger.entries)
         except LedgerTampered:
             return ()
 
@@ -237,7 +250,7 @@ class Steps(QObject):
         source, attributes = self._session.source, self._session.attributes()
         counted = tuple((name, id(one.counts)) for name, one in attributes.items())
         # No finding is about these, which are typed letter by letter.
-        document = replace(self._session.document, title="", rows_as_in_table="")
+        document = replace(self._session.document, title="", rows_as_in_table="", terms=None)
         return (id(source), counted, document, self.releases())
 
     def _end(

@@ -272,10 +272,13 @@ class FocusKeeper(QObject):
         self._window, self._begin = window, begin
         self._lent: tuple[QWidget, QWidget] | None = None
         self._soon = delayed(self, self._settle)
-        runner.job_finished.connect(lambda _job: self._soon.start())
+        runner.job_finished.connect(self._wait)
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         application.focusChanged.connect(self._take_notice)
+
+    def _wait(self, _job: object) -> None:
+        self._soon.start()
 
     def _take_notice(self, before: QWidget | None, now: QWidget | None) -> None:
         """Remember what lost the focus because it was disabled; look for one that is lost."""

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt
-from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import (
+    QAccessible,
+    QFocusEvent,
+    QFontMetrics,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -30,8 +38,9 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import parted, whole
+from sfumato.ui.look.wording import has_names, parted, rich_text, unmarked, whole
 from sfumato.ui.widgets.painted import IconLabel, draw_focus, painter_on, put_icon, themed_icon
+from sfumato.ui.widgets.responsive import keep_bar
 
 _Box = TypeVar("_Box", bound=QBoxLayout)
 Part = QWidget | QLayout
@@ -44,7 +53,7 @@ Margins = tuple[int, int, int, int]
 
 def label(text: str, look: str = "", *, wrap: bool = False) -> QLabel:
     """Return a label with one of the style sheet's looks (``heading``, ``muted``, ``small``)."""
-    made = WrappedLabel() if wrap else QLabel()
+    made = HeadingLabel() if look in HEADINGS else WrappedLabel() if wrap else QLabel()
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setProperty("look", look)
     made.setWordWrap(wrap)
@@ -52,16 +61,39 @@ def label(text: str, look: str = "", *, wrap: bool = False) -> QLabel:
     return made
 
 
+HEADINGS: Final = ("title", "heading")
+"""The looks of headings."""
+
+
 class WrappedLabel(QLabel):
-    """A label of several lines that also parts words too long for one, as names of columns are."""
+    """A label of several lines that also parts words too long for one, as names of columns are.
+
+    Names of columns that `apart` has marked are shown in another weight.
+    """
+
+    _told = ""
 
     def setText(self, text: str) -> None:
         """Show a text."""
-        super().setText(parted(text))
+        self._told, shown = whole(unmarked(text)), parted(text)
+        rich = has_names(text)
+        self.setTextFormat(Qt.TextFormat.RichText if rich else Qt.TextFormat.PlainText)
+        super().setText(rich_text(shown) if rich else shown)
 
     def text(self) -> str:
-        """Return the text without the places where it may be parted."""
-        return whole(super().text())
+        """Return the text without marks, and the places where it may be parted."""
+        return self._told
+
+
+class HeadingLabel(WrappedLabel):
+    """A heading, and for screen readers one too: they go from heading to heading by a key."""
+
+    accessible_role = QAccessible.Role.Heading
+
+    def setText(self, text: str) -> None:
+        """Show a text and tell it."""
+        super().setText(text)
+        self.setAccessibleName(self.text())
 
 
 def set_look(widget: QWidget, look: object, aspect: str = "look") -> None:
@@ -128,7 +160,7 @@ def say(shown: QLabel, text: str) -> None:
     shown.setVisible(bool(text))
 
 
-class Rule(QFrame):
+class Hairline(QFrame):
     """A hairline between two things."""
 
     def __init__(self, *, vertical: bool = False) -> None:
@@ -194,6 +226,7 @@ class ScrollPage(QScrollArea):
         page.setLayout(self.column)
         self.setWidget(page)
         self._on_top: QWidget | None = None
+        keep_bar(self)
         bar = self.verticalScrollBar()
         bar.valueChanged.connect(self._let_go)
         bar.rangeChanged.connect(self._keep_on_top)
@@ -351,6 +384,11 @@ class EmptyState(QWidget):
         self._buttons.insertWidget(self._buttons.count() - 1, made)
         return made
 
+    def add_line(self, *made: QPushButton) -> None:
+        """Put buttons on a line of their own below the others."""
+        place = self._column.count() - 1
+        self._column.insertLayout(place, row(None, *made, None))
+
     def add_note(self, text: str) -> None:
         """Put a small remark below the buttons."""
         note = label(text, "small", wrap=True)
@@ -482,6 +520,21 @@ def signed(icon: str, token: str, text: str, look: str = "", size: int = 16) -> 
     return beside(IconLabel(icon, token, size), label(text, look, wrap=True))
 
 
+class _Form(QFormLayout):
+    """A form whose rows are measured anew each time that it is placed.
+
+    Qt's keeps a row's height from when it was asked for its size at another width, and lays what
+    needs two lines into one.
+    """
+
+    def setGeometry(self, rect: QRect) -> None:
+        """Place the rows; called by Qt."""
+        if self.hasHeightForWidth():
+            for width in (rect.width() + 1, rect.width()):  # what is asked twice is not measured
+                self.heightForWidth(width)
+        super().setGeometry(rect)
+
+
 def form(*lines: tuple[str, QWidget | QLayout], above: bool = False) -> QFormLayout:
     """Return fields below one another, each with its name.
 
@@ -492,7 +545,7 @@ def form(*lines: tuple[str, QWidget | QLayout], above: bool = False) -> QFormLay
     above
         Whether names stand above their fields, as captions, rather than beside them.
     """
-    made = QFormLayout()
+    made = _Form()
     made.setContentsMargins(0, 0, 0, 0)
     made.setHorizontalSpacing(Space.BETWEEN)
     made.setVerticalSpacing(Space.TIGHT if above else Space.INSIDE)

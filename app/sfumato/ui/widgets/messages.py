@@ -28,11 +28,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.ui.look.theme import themes
+from sfumato.ui.look.theme import Space, themes
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.layout import beside, button, column, tool
 from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.painted import IconLabel
+from sfumato.ui.widgets.responsive import FlowLayout
 
 _ANY_HEIGHT: Final = 16_777_215
 """Qt's largest height of a widget."""
@@ -126,10 +127,11 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True)
 class Action:
-    """Something a message offers to do."""
+    """Something a message offers to do; `undoes` where it takes back what was edited last."""
 
     text: str
     run: Callable[[], object]
+    undoes: bool = False
 
 
 @dataclass(frozen=True)
@@ -214,13 +216,18 @@ class MessageView(QFrame):
         self.setProperty("look", "message")
         self.setProperty("kind", message.kind.value)
         icon = IconLabel(message.kind.value, message.kind.token, 20)
-        line = beside(icon, self._texts(message), spacing=12)
+        texts = self._texts(message)
+        line = beside(icon, texts, spacing=12)
         line.setContentsMargins(12, 8, 4, 8)
         self.setLayout(line)
-        for action in message.actions:
-            made = button(action.text, action.run)
-            made.clicked.connect(self.dismissed)
-            line.addWidget(made, 0, Qt.AlignmentFlag.AlignVCenter)
+        made = [button(action.text, action.run) for action in message.actions]
+        for each in made:
+            each.clicked.connect(self.dismissed)
+        if len(made) > 1:  # beside each other they would leave the text no room
+            texts.addSpacing(Space.TIGHT)
+            texts.addLayout(FlowLayout(*made))
+        elif made:
+            line.addWidget(made[0], 0, Qt.AlignmentFlag.AlignVCenter)
         close = tool("close", self.tr("Dismiss"), self.dismissed.emit)
         close.setAccessibleName(self.tr("Dismiss this message"))
         line.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
@@ -301,6 +308,12 @@ class MessageBar(QWidget):
         for old in self._views[self.SHOWN :]:
             self._remove(old)
         self.show()
+
+    def forget_undo(self) -> None:
+        """Remove the messages that offer to undo an edit which is not the last one any more."""
+        for view in list(self._views):
+            if any(action.undoes for action in view.message.actions):
+                self._remove(view)
 
     def clear(self, topic: str | None = None) -> None:
         """Remove every message, or those on one topic."""

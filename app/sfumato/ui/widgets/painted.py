@@ -28,7 +28,13 @@ from PySide6.QtGui import (
     QPixmap,
 )
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAccessibleWidget,
+    QHeaderView,
+    QStyleOptionHeader,
+    QWidget,
+)
 
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import current_theme, scaled, themes
@@ -147,7 +153,7 @@ class IconLabel(QWidget):
 
 
 @dataclass(frozen=True)
-class Told:
+class PartText:
     """What is told of one part of a picture.
 
     Parameters
@@ -165,7 +171,7 @@ class Told:
     description: str = ""
 
 
-class Part(QWidget):
+class PaintedPart(QWidget):
     """One part of a picture, for who can't see it."""
 
     accessible_role = QAccessible.Role.ListItem
@@ -176,14 +182,14 @@ class Part(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
 
-def show_parts(picture: QWidget, parts: Sequence[Told]) -> None:
+def show_parts(picture: QWidget, parts: Sequence[PartText]) -> None:
     """Tell the parts of a picture, in the order given; those told before are renewed."""
     direct = Qt.FindChildOption.FindDirectChildrenOnly
-    made = picture.findChildren(Part, options=direct)
+    made = picture.findChildren(PaintedPart, options=direct)
     for surplus in made[len(parts) :]:
         surplus.hide()
         surplus.deleteLater()
-    made = [*made[: len(parts)], *(Part(picture) for _ in parts[len(made) :])]
+    made = [*made[: len(parts)], *(PaintedPart(picture) for _ in parts[len(made) :])]
     for part, told in zip(made, parts, strict=True):
         part.setAccessibleName(told.name)
         part.setAccessibleDescription(told.description)
@@ -259,3 +265,13 @@ def draw_text(
     painter.setFont(face)
     painter.setPen(QColor(colour))
     painter.drawText(area, int(side), elided(text, face, area.width()))
+
+
+class MarkedHeadings(QHeaderView):
+    """The names of a table's columns; a mark stands beside its name, wherever that is."""
+
+    def initStyleOptionForIndex(self, option: QStyleOptionHeader, section: int) -> None:
+        """Draw a name at the right before its mark; called by Qt."""
+        super().initStyleOptionForIndex(option, section)
+        if option.textAlignment & Qt.AlignmentFlag.AlignRight:
+            option.direction = Qt.LayoutDirection.RightToLeft

@@ -31,7 +31,7 @@ from sfumato.plots.figure import HoverRegion, PlotFigure, exported, register_fon
 from sfumato.plots.style import PlotStyle
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled, themes
-from sfumato.ui.look.wording import marked
+from sfumato.ui.look.wording import marked, spoken
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
 from sfumato.ui.widgets.layout import column, label, say, tool
 from sfumato.ui.widgets.messages import Message, announce
@@ -487,6 +487,12 @@ class PlotView(QWidget):
         self.menu().popup(self._more.mapToGlobal(QPoint(0, self._more.height())))
 
 
+def _said(text: str) -> str:
+    """Return a plot's text, or a sentence of the analysis, in the person's language."""
+    found = QCoreApplication.translate("Plots", text)
+    return spoken(text) if found == text else found
+
+
 def _style() -> PlotStyle:
     """Return the theme's style, with its words in the person's language."""
-    return replace(themes().current.style, translate=partial(QCoreApplication.translate, "Plots"))
+    return replace(themes().current.style, translate=_said)

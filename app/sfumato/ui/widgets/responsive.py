@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from PySide6.QtCore import QRect, QSize, Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QBoxLayout,
@@ -14,11 +14,16 @@ from PySide6.QtWidgets import (
     QLayout,
     QLayoutItem,
     QScrollArea,
+    QScrollBar,
     QStackedWidget,
     QWidget,
 )
 
 from sfumato.ui.look.theme import Space, scaled
+
+BAND: Final = 16
+"""How much narrower than where it becomes a row a row has to be to become a column again; pixels
+at scale 1. Without it, what a size changes could change the size back, and so on."""
 
 
 class ResponsiveRow(QWidget):
@@ -67,7 +72,11 @@ class ResponsiveRow(QWidget):
         directions = QBoxLayout.Direction
         least = self._least_widths()
         together = sum(least) + self._box.spacing() * (len(least) - 1)
-        wide = self.width() >= max(self._wide, together)
+        band = scaled(BAND) if event.oldSize().isValid() else 0  # at first it was neither
+        if self.side_by_side:
+            wide = self.width() >= max(self._wide - band, together)
+        else:
+            wide = self.width() >= max(self._wide, together + band)
         wanted = directions.LeftToRight if wide else directions.TopToBottom
         if self._box.direction() != wanted:
             self._box.setDirection(wanted)
@@ -88,7 +97,7 @@ class ResponsiveGrid(QWidget):
         super().__init__(parent)
         self._wide, self._few = scaled(wide), few
         self._widgets: list[QWidget] = []
-        self._in_one_line = False
+        self.in_one_line = False
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(Space.INSIDE)
@@ -101,8 +110,9 @@ class ResponsiveGrid(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put all in one line, or in several."""
         super().resizeEvent(event)
-        if (self.width() >= self._wide) != self._in_one_line:
-            self._in_one_line = not self._in_one_line
+        edge = self._wide - (scaled(BAND) if self.in_one_line else 0)
+        if (self.width() >= edge) != self.in_one_line:
+            self.in_one_line = not self.in_one_line
             self._arrange()
 
     def minimumSizeHint(self) -> QSize:
@@ -112,7 +122,7 @@ class ResponsiveGrid(QWidget):
         return QSize(width, super().minimumSizeHint().height())
 
     def _arrange(self) -> None:
-        columns = len(self._widgets) if self._in_one_line else self._few
+        columns = len(self._widgets) if self.in_one_line else self._few
         for position, widget in enumerate(self._widgets):
             self._grid.addWidget(widget, *divmod(position, columns))
         for column in range(len(self._widgets)):
@@ -274,8 +284,33 @@ class FlowLayout(QLayout):
         return max(top - self.spacing() - rect.top(), 0)
 
 
-class Room(QScrollArea):
-    """Gives a layout all the room there is, and scrolls where that is less than it needs."""
+class QuietBar(QScrollBar):
+    """A scroll bar that keeps its room, and draws nothing, while there is nothing to scroll."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the bar where it is of use."""
+        if self.maximum() > self.minimum():
+            super().paintEvent(event)
+
+
+def keep_bar(area: QAbstractScrollArea) -> int:
+    """Reserve the room of an area's vertical scroll bar, and return how wide it is, in pixels.
+
+    A bar that comes and goes changes the width of what is scrolled, which changes its height,
+    which may take the bar away again.
+    """
+    bar = QuietBar(area)
+    area.setVerticalScrollBar(bar)
+    area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+    bar.ensurePolished()
+    return bar.sizeHint().width()
+
+
+class RoomyScrollArea(QScrollArea):
+    """Gives a layout all the room there is, and scrolls where that is less than it needs.
+
+    The scroll bar stands in what the layout leaves free at its right.
+    """
 
     def __init__(self, content: QLayout, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -283,6 +318,9 @@ class Room(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._layout = content
+        free = content.contentsMargins()
+        free.setRight(max(free.right() - keep_bar(self), 0))
+        content.setContentsMargins(free)
         self._page = _Content()
         self._page.setProperty("look", "scrolled")
         self._page.setLayout(content)

@@ -38,12 +38,13 @@ from sfumato.engine.core.columns import Value
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.look.wording import value_name
-from sfumato.ui.widgets.painted import LEFT, RIGHT, icon_pixmap
+from sfumato.ui.widgets.painted import LEFT, RIGHT, MarkedHeadings, icon_pixmap
 
 Index = QModelIndex | QPersistentModelIndex
 
 WIDTH_ROWS: Final = 60
 """So many rows decide how wide a column starts."""
+MEASURED_COLUMNS: Final = 200
 NARROWEST: Final = 64
 MOST_WRAPPED: Final = 100
 """To measure more rows than these would take too long."""
@@ -82,6 +83,8 @@ class FrameModel(QAbstractTableModel):
         For a column, texts for its values (from a statistical file).
     first_row
         What the first row is called in the header.
+    marks
+        What a heading shows and tells beside a column's name, by that name: from a role of Qt.
     """
 
     def __init__(
@@ -89,9 +92,11 @@ class FrameModel(QAbstractTableModel):
         frame: pd.DataFrame,
         labels: Mapping[str, Mapping[Value, str]] | None = None,
         first_row: int = 1,
+        marks: Mapping[str, Callable[[int], Any]] | None = None,
     ) -> None:
         super().__init__()
         self._frame = frame
+        self._marks = dict(marks or {})
         self._labels = dict(labels or {})
         self._first_row = first_row
         self._series = [frame.iloc[:, i] for i in range(frame.shape[1])]
@@ -165,15 +170,15 @@ class FrameModel(QAbstractTableModel):
     ) -> Any:
         """Return a column's name, or a row's number."""
         if orientation == Qt.Orientation.Horizontal:
+            name = str(self._frame.columns[section])
             if role == Qt.ItemDataRole.DisplayRole:
-                return str(self._frame.columns[section])
+                return name
             if role == Qt.ItemDataRole.TextAlignmentRole:
                 return _SIDES[self._numeric[section]]
-        elif role == Qt.ItemDataRole.DisplayRole:
+            return self._marks[name](role) if name in self._marks else None
+        if role == Qt.ItemDataRole.DisplayRole:
             return grouped(self.source_row(section) + self._first_row)
-        elif role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT
-        return None
+        return RIGHT if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def set_order(self, order: npt.NDArray[np.int64] | None) -> None:
         """Show the rows in another order; None for the frame's own."""
@@ -482,6 +487,7 @@ class TableView(QTableView):
         super().__init__(parent)
         self.setProperty("framed", framed)
         self.setAccessibleName(name)
+        self.setHorizontalHeader(MarkedHeadings(Qt.Orientation.Horizontal, self))
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setAlternatingRowColors(False)
@@ -553,20 +559,30 @@ class TableView(QTableView):
         self.fit_columns()
 
     def fit_columns(self) -> None:
-        """Give each column the width that its name and its first rows need."""
+        """Give each column the width that its name and its first rows need.
+
+        Of very many columns the first are measured, and the others as wide as the widest of them.
+        """
         model = self.model()
         if model is None:
             return
         metrics, heading = self.fontMetrics(), self.horizontalHeader().fontMetrics()
-        for column in range(model.columnCount()):
+        measured, widths = min(model.columnCount(), MEASURED_COLUMNS), [scaled(NARROWEST)]
+        for column in range(measured):
             texts = (
                 model.index(row, column).data() for row in range(min(model.rowCount(), WIDTH_ROWS))
             )
             widest = max((metrics.horizontalAdvance(str(text)) for text in texts), default=0)
             name = str(model.headerData(column, Qt.Orientation.Horizontal))
-            needed = max(widest, heading.horizontalAdvance(name) + 16) + 28
+            decoration = Qt.ItemDataRole.DecorationRole
+            marked = model.headerData(column, Qt.Orientation.Horizontal, decoration) is not None
+            room = scaled(16) + Space.INSIDE if marked else 0
+            needed = max(widest, heading.horizontalAdvance(name) + 16 + room) + 28
             width = min(max(math.ceil(needed), scaled(NARROWEST)), scaled(WIDEST))
             self.setColumnWidth(column, width)
+            widths.append(width)
+        if measured < model.columnCount():
+            self.horizontalHeader().setDefaultSectionSize(max(widths))
 
     def wrap_rows(self) -> None:
         """Make rows as high as their texts need at the columns' widths, unless there are many."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.engine.core.columns import Binning, ColumnSpec, Kind
+from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import HierarchyError
 from sfumato.engine.generalization.hierarchies import (
     Dates,
@@ -263,3 +263,38 @@ def test_a_proposal_for_ages_halves_down_to_a_few_classes():
 def test_texts_of_a_proposal_hold_no_value():
     proposal = propose_hierarchy(ColumnSpec("job"), pd.Series(["baker", "nurse", "pilot"]))
     assert "baker" not in repr(proposal)
+
+
+def test_periods_are_put_in_longer_spans_of_the_calendar():
+    units = (DateUnit.QUARTER, DateUnit.HALF_YEAR, DateUnit.YEAR, DateUnit.DECADE)
+    assert paths(Dates(units), "1968-02", "1999-12") == [
+        ("1968 Q1", "1968 H1", "1968", "1960-1969", "*"),
+        ("1999 Q4", "1999 H2", "1999", "1990-1999", "*"),
+    ]
+    assert paths(Dates(units[1:]), "1968 Q3") == [("1968 H2", "1968", "1960-1969", "*")]
+    for value in ("1968 H2", "1968w05", "2004-W53", "1968", 1968):
+        year = str(value)[:4]
+        assert paths(Dates((DateUnit.YEAR,)), value) == [(year, "*")]
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [(("1968-02",), "day"), (("1968-02-03", "1968 Q1"), "month"), (("1968w05",), "quarter")],
+)
+def test_a_span_shorter_than_the_periods_is_refused(values, unit):
+    with pytest.raises(HierarchyError, match=f"1 value tells no {unit}"):
+        paths(Dates((DateUnit(unit), DateUnit.YEAR)), *values)
+
+
+@pytest.mark.parametrize(
+    ("values", "units"),
+    [
+        ([f"{year}-02" for year in range(1968, 1990)], ("quarter", "year", "decade")),
+        ([f"{year} Q1" for year in range(1968, 1990)], ("year", "decade")),
+        ([f"{year}w05" for year in range(1968, 1972)], ("year",)),
+    ],
+)
+def test_spans_longer_than_the_periods_are_proposed(values, units):
+    series = pd.Series(values, name="born")
+    spec = ColumnSpec("born", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL)
+    assert tuple(propose_hierarchy(spec, series).recipe.units) == units

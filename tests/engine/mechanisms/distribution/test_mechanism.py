@@ -309,7 +309,7 @@ def test_noisy_counts_that_were_drawn_stay(column):
     [
         ({"frequencies": "stated", "shares": [1, 2]}, "are 2 numbers for 4 values"),
         ({"frequencies": "stated", "shares": []}, "not a list of numbers"),
-        ({"frequencies": "guessed"}, "none of"),
+        ({"frequencies": "guessed"}, "not one of"),
         ({**STATED, "even_share": 2}, "not a number from 0 to 1"),
         ({**STATED, "even_share": "much"}, "not a number from 0 to 1"),
         ({**STATED, "profile": [1]}, "no setting called profile"),

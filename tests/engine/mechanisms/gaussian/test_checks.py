@@ -74,6 +74,12 @@ def test_a_sound_release_passes(form, level):
     }
 
 
+def test_each_check_of_two_releases_has_a_title_of_its_own():
+    upper, lower = sound("plain", 1.0)[1], sound("plain", 2.0)[1]
+    titles = [check.title for check in GAUSSIAN.check_pair(upper, lower, BOTH, PLAIN)]
+    assert len(set(titles)) == len(titles)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_release_of_another_level_is_told_apart(form):
     _, out = sound(form, 1.0)

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.ladders.brownian import HIGHEST, LOWEST
+from sfumato.engine.table.table import Attribute
 from tests.engine.numbers import (
     GAUSSIAN,
     attributes_of,
@@ -165,7 +167,7 @@ def test_the_promise_gives_the_noise_and_what_nobody_can_tell_apart_in_each_unit
     assert "at best" not in promise.sentence
     assert "90 %" not in promise.sentence
     figures = {fact.title: fact.value for fact in promise.facts}
-    assert figures["Normalized error"] == 0.5
+    assert figures["Normalized error at the published variance"] == 0.5
     assert figures["Noise added to income"] == pytest.approx(100.0)
     assert figures["Told apart 3 times in 4: age"] == pytest.approx(13.48979500)
     assert figures["Chance to tell two values apart"] == pytest.approx(0.6914625)
@@ -286,3 +288,19 @@ def test_extreme_scales_are_released(values):
     out = shown(column, stated_settings(attributes_of(column)), 1.0)
     assert np.isfinite(out).all()
     assert (out != np.array(values)).all()
+
+
+@pytest.mark.parametrize("spread", [1.0, 2.0])
+def test_the_normalized_error_is_said_of_the_published_variance_alone(spread: float) -> None:
+    """Of lognormal numbers, the best linear estimate leaves far less than σ²/(1 + σ²)."""
+    numbers = np.random.default_rng(11).lognormal(3.0, spread, 4_000)
+    attributes = (Attribute("income", Kind.NUMERIC, numbers=numbers),)
+    measured = GAUSSIAN.first_settings(attributes, NOISE)
+    noise = np.sqrt(GAUSSIAN.read(attributes, measured).covariance[0, 0])
+    shown = numbers + noise * np.random.default_rng(12).standard_normal(len(numbers))
+    left = 1.0 - np.corrcoef(numbers, shown)[0, 1] ** 2
+    promise = GAUSSIAN.promise(1.0, attributes, measured)
+    (told,) = (fact for fact in promise.facts if fact.symbol == "D")
+    assert left < 0.9 * told.value
+    assert "published" in told.title
+    assert "vary more" in told.explanation

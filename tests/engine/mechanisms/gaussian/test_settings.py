@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms.gaussian.settings import NumberForm
-from sfumato.engine.table.covariance import Moments
+from sfumato.engine.table.covariance import RecordMoments
 from sfumato.engine.table.table import Attribute
 from tests.engine.numbers import (
     GAUSSIAN,
@@ -75,19 +75,19 @@ def test_a_release_at_another_ladder_shows_other_noise():
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"noise": "loud"}, "neither proportional nor separate"),
-        ({"measured": "guessed"}, "neither noisy nor stated"),
+        ({"noise": "loud"}, "noise is not one of: proportional, separate"),
+        ({"measured": "guessed"}, "measured is not one of: noisy, stated"),
         ({"covariance": [[1.0]]}, "no covariance that fits age, income"),
         ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, "no covariance"),
         ({"covariance": [[0.0, 0.0], [0.0, 1.0]]}, "no covariance"),
-        ({"covariance": "large"}, "no covariance"),
+        ({"covariance": "large"}, "covariance is not rows of numbers"),
         ({"rounding": {"age": 0.0}}, "age can't be rounded to multiples of 0"),
         ({"rounding": {"age": -1.0}}, "can't be rounded"),
         ({"rounding": {"age": 1e-9}}, "can't be rounded"),
-        ({"rounding": 1.0}, "does not give numbers to columns"),
+        ({"rounding": 1.0}, "rounding is not a table that gives numbers"),
         ({"rounding": {"pay": 1.0}}, "names pay, which the entry does not cover"),
-        ({"lowest": {"age": "0"}}, "lowest of column age is not a number"),
-        ({"lowest": {"age": math.inf}}, "is not a number"),
+        ({"lowest": {"age": "0"}}, "lowest is not a table that gives numbers"),
+        ({"lowest": {"age": math.inf}}, "gives numbers to columns"),
         ({"lowest": {"age": 9.0}, "highest": {"age": 9.0}}, "not below the highest"),
         ({"sigma": 1.0}, "no setting called sigma"),
     ],
@@ -128,4 +128,4 @@ def test_no_number_is_minus_zero():
 
 
 def test_moments_know_their_spreads():
-    assert Moments(np.zeros(1), np.array([[9.0]])).spreads == [3.0]
+    assert RecordMoments(np.zeros(1), np.array([[9.0]])).spreads == [3.0]

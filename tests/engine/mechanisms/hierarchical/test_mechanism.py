@@ -80,8 +80,8 @@ def test_chapters_are_proposed_by_the_letters_of_values_not_by_rows():
     ("change", "words"),
     [
         ({"chapters": ["a", "b"]}, "a chapter for each of the 4 values"),
-        ({"chapters": None}, "a chapter for each"),
-        ({"chapters": [1, 2, 3, 4]}, "a chapter for each"),
+        ({"chapters": None}, "chapters is not a list of texts"),
+        ({"chapters": [1, 2, 3, 4]}, "chapters is not a list of texts"),
         ({"inside_share": 1.0}, "inside_share"),
         ({"even_share": 0.1}, "no setting called even_share"),
     ],

@@ -255,7 +255,7 @@ def test_twenty_thousand_combinations_need_vectors_only():
 
 
 def test_a_single_column_numbers_and_single_values_are_refused():
-    with pytest.raises(PolicyError, match="illness stands alone"):
+    with pytest.raises(PolicyError, match="illness is a single one"):
         JOINT.check_attributes(ATTRIBUTES[:1])
     numbers = Attribute("age", Kind.NUMERIC, numbers=np.arange(3.0))
     with pytest.raises(PolicyError, match="age is numeric without bins"):
@@ -277,12 +277,18 @@ def test_each_kind_and_number_of_columns_has_a_mechanism_that_serves_it():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"limits": [{"values": {}, "rho1": 0.1, "rho2": 0.2}]}, "can't be read"),
-        ({"limits": [{"values": {"illness": "HIV"}, "rho1": "a", "rho2": 1}]}, "can't be read"),
+        (
+            {"limits": [{"values": {}, "rho1": 0.1, "rho2": 0.2}]},
+            "tables with values, rho1, rho2",
+        ),
+        (
+            {"limits": [{"values": {"illness": "HIV"}, "rho1": "a", "rho2": 1}]},
+            "limits is not a list",
+        ),
         ({"limits": [{"values": {"age": "9"}, "rho1": 0.1, "rho2": 0.2}]}, "a column, age"),
         ({"limits": [{"values": {"job": "cowboy"}, "rho1": 0.1, "rho2": 0.2}]}, "a value, cowboy"),
         ({"limit": []}, "no setting called limit"),
-        ({"mode": "loose"}, "can't be read"),
+        ({"mode": "loose"}, "mode is not one of: strict, published"),
     ],
 )
 def test_limits_that_can_not_be_meant_are_refused(settings, said):

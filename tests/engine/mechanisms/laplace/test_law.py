@@ -98,7 +98,7 @@ def test_cells_before_a_time_are_empty_as_often_as_a_wait_is_longer():
     digits = Context(prec=50)
     for level, steps in ((64.0, 1), (3.0, 50), (LOWEST, MOST_STEPS)):
         rate = Decimal(level) * 511 / 512 / steps
-        none = laplace._rung_at(level, steps).none
+        none = laplace.kernel_level(level, steps).none
         assert none[0] == float(digits.exp(-rate))
         for cell in range(1, 32):
             length = 1 << cell - 1

@@ -94,7 +94,7 @@ def test_stated_bounds_cost_nothing_and_take_a_usual_step():
         ({"step": 3}, "whole number"),
         ({"step": 0.001}, "whole number"),
         ({"highest": "many"}, "not a number"),
-        ({"bounds": "guessed"}, "unknown"),
+        ({"bounds": "guessed"}, "bounds is not one of: noisy, stated"),
         ({"rounding": 1}, "no setting called rounding"),
         ({"lowest": 15 - 1e-14}, "steps|decimal"),
     ],

@@ -15,6 +15,7 @@ from tests.noise import NOISE
 
 FINE = mechanism_called("finegrain")
 EXAMPLE = {
+    "objective": "values",
     "mode": "published",
     "frequencies": "equal",
     "limits": [

@@ -177,12 +177,12 @@ def test_limits_that_leave_nothing_are_refused_by_name():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"frequencies": "exact"}, "none of"),
-        ({"frequencies": 7}, "none of"),
+        ({"frequencies": "exact"}, "not one of"),
+        ({"frequencies": 7}, "not one of"),
         ({"frequencies": "noisy", "frequencies_epsilon": 0}, "ε0"),
         ({"frequencies": "noisy", "frequencies_epsilon": "0.1"}, "ε0"),
-        ({"frequencies": "stated", "shares": [1, -1, 2]}, "stated shares"),
-        ({"frequencies": "stated"}, "stated shares"),
+        ({"frequencies": "stated", "shares": [1, -1, 2]}, "shares is not a list of numbers"),
+        ({"frequencies": "stated"}, "shares is not a list of numbers"),
         ({"frequencies": "stated", "shares": [1, 2]}, "2 numbers for 3 values"),
     ],
 )

@@ -15,7 +15,7 @@ from sfumato.engine.mechanisms.per_value import (
     binding_limits,
     gammas_by_tolerance,
 )
-from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve, violations
+from sfumato.engine.mechanisms.retention_solver import BreachMode, solve, violations
 from tests.thorough import tried
 
 EXAMPLE_LIMITS = [(1 / 10, 1 / 7), (1 / 10, 1 / 4), (1 / 9, 19 / 35), (1 / 8, 18 / 25)]

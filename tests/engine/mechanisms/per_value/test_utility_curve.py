@@ -6,7 +6,7 @@ import pytest
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.per_value import utility_curve
-from sfumato.engine.mechanisms.retention_profiles import BreachMode
+from sfumato.engine.mechanisms.retention_solver import BreachMode
 
 
 def zipf(size, records):

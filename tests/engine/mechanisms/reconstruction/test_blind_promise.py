@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, blind_sizes
+from sfumato.engine.mechanisms.reconstruction.limits import GroupLimits, GroupSampling, blind_sizes
 from tests.engine.categories import column_of
 
 USUAL = ("0.5", 10, "0.3", "0.17")
@@ -27,8 +27,13 @@ SETTINGS = [USUAL, ("0.5", 4, "0.3", "0.17"), ("0.2", 40, "0.5", "0.1"), ("0.4",
 
 def drawn(setting, sizes):
     retention, domain, epsilon, delta = setting
-    limits = Limits(
-        float(epsilon), float(delta), Rule.EXACT, Sampling.BLIND, float(retention), domain
+    limits = GroupLimits(
+        float(epsilon),
+        float(delta),
+        PrivacyTest.EXACT,
+        GroupSampling.BLIND,
+        float(retention),
+        domain,
     )
     return [int(s) for s in blind_sizes(limits, np.array(sizes), Silent())]
 

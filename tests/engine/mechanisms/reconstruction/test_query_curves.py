@@ -8,8 +8,10 @@ import pytest
 
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.group_risk import Parameter, RiskLimits, Setting
+from sfumato.engine.disclosure.group_risk import Parameter, RiskLimits, RiskSetting
 from sfumato.engine.disclosure.grouped_values import grouped_values
+from sfumato.engine.mechanisms.reconstruction.limits import default_limits
+from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
 from sfumato.engine.mechanisms.reconstruction.release import query_curves
 from sfumato.engine.table.micro_groups import micro_groups
 
@@ -24,7 +26,7 @@ def crowd(rows: int = 8_000) -> tuple[pd.DataFrame, np.ndarray]:
 def test_errors_fall_with_p_and_size_and_protection_costs_a_little() -> None:
     frame, codes = crowd()
     whole = grouped_values(micro_groups(frame, ["sex", "age"], Silent()), codes, 6)
-    start = Setting(0.5, RiskLimits(0.5, 0.3), len(codes))
+    start = RiskSetting(0.5, RiskLimits(0.5, 0.3), len(codes))
     points = query_curves(whole, start, Silent(), queries=400, selectivity=0.01)
     assert len(points) == 20
     by_p = [point.plain for point in points if point.parameter is Parameter.RETENTION]
@@ -44,10 +46,27 @@ def test_errors_fall_with_p_and_size_and_protection_costs_a_little() -> None:
     assert at_start.exact > at_start.published
 
 
+@pytest.mark.parametrize("sampling", ["blind", "published"])
+def test_each_mode_costs_what_its_curve_says_at_that_place(sampling: str) -> None:
+    frame, codes = crowd()
+    whole = grouped_values(micro_groups(frame, ["sex", "age"], Silent()), codes, 6)
+    stated = {**default_limits(), "epsilon": 0.5, "delta": 0.3, "sampling": sampling}
+    costs = MECHANISM.mode_costs(whole, {**stated, "retention_probability": 0.5}, Silent())
+    told = {(one.rule, one.sampling): one.error for one in costs if one.shares != "noisy"}
+    assert [one.sampling for one in costs if one.chosen] == [sampling]
+    start = RiskSetting(0.5, RiskLimits(0.5, 0.3), len(codes))
+    points = query_curves(whole, start, Silent(), queries=500, selectivity=0.01)
+    same = next(p for p in points if p.parameter is Parameter.EPSILON and p.value == 0.5)
+    assert told["", ""] == same.plain
+    assert told["exact", "blind"] == same.exact
+    assert told["simplified", "published"] == same.published
+    assert same.plain < told["exact", "published"] < same.exact
+
+
 def test_limits_that_cannot_be_kept_leave_a_gap() -> None:
     frame, codes = crowd(1_000)
     whole = grouped_values(micro_groups(frame, ["sex"], Silent()), codes, 6)
-    start = Setting(0.5, RiskLimits(0.3, 0.46), len(codes))
+    start = RiskSetting(0.5, RiskLimits(0.3, 0.46), len(codes))
     points = query_curves(whole, start, Silent(), queries=50, selectivity=0.01)
     highest = next(p for p in points if p.parameter is Parameter.RETENTION and p.value == 0.9)
     assert highest.exact is None
@@ -58,4 +77,4 @@ def test_without_public_columns_there_is_nothing_to_ask() -> None:
     frame, codes = crowd(200)
     whole = grouped_values(micro_groups(frame, [], Silent()), codes, 6)
     with pytest.raises(EstimationError, match="no public attributes"):
-        query_curves(whole, Setting(0.5, RiskLimits(), 200), Silent())
+        query_curves(whole, RiskSetting(0.5, RiskLimits(), 200), Silent())

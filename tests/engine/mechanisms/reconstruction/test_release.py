@@ -12,16 +12,16 @@ import pytest
 from scipy import stats
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.group_privacy import Rule
-from sfumato.engine.disclosure.group_tails import Draw
-from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, sample_sizes
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
+from sfumato.engine.disclosure.group_tails import SampleDraw
+from sfumato.engine.mechanisms.reconstruction.limits import GroupLimits, GroupSampling, sample_sizes
 from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups, value_counts
 from tests.engine.disclosure.group_cases import enumerated_law, estimated_shares
 
-LIMITS = Limits(0.3, 0.17, Rule.EXACT, Sampling.BLIND, 0.5, 4)
+LIMITS = GroupLimits(0.3, 0.17, PrivacyTest.EXACT, GroupSampling.BLIND, 0.5, 4)
 COPIES = 20_000
 
 
@@ -44,7 +44,7 @@ def released(codes, groups, samples, limits, seed=0):
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("sampling", list(GroupSampling))
 @pytest.mark.parametrize(
     ("counts", "sample"), [((3, 2), 3), ((1, 3, 3), 2), ((4, 4), 5), ((7,), 3), ((2, 1), 1)]
 )
@@ -69,7 +69,7 @@ def test_counts_follow_the_enumerated_law(counts, sample, sampling):
 def test_the_example_of_the_paper_draws_as_it_says():
     # 5 and 15 records, s_g = 15: 3 or 4 of x1 (75 %) and 11 or 12 of x2 (25 %). Hardly
     # perturbed, 3 draws become 4 copies, and 4 become 5 or 6.
-    limits = replace(LIMITS, sampling=Sampling.PUBLISHED, retention=1 - 1e-12)
+    limits = replace(LIMITS, sampling=GroupSampling.PUBLISHED, retention=1 - 1e-12)
     codes, groups = many_groups((5, 15))
     out = released(codes, groups, np.full(COPIES, 15), limits)
     found = np.bincount((out.reshape(COPIES, 20) == 0).sum(axis=1), minlength=21) / COPIES
@@ -77,7 +77,7 @@ def test_the_example_of_the_paper_draws_as_it_says():
     assert found[[4, 5, 6]].sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("sampling", list(GroupSampling))
 def test_estimates_stay_unbiased(sampling):
     counts = (5, 3, 1)
     codes, groups = many_groups(counts)
@@ -88,7 +88,7 @@ def test_estimates_stay_unbiased(sampling):
     np.testing.assert_allclose(shares, np.array([5, 3, 1, 0]) / 9, atol=error)
 
 
-@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("sampling", list(GroupSampling))
 def test_rows_of_a_resampled_group_tell_nothing_of_their_own(sampling):
     counts = (4, 2)
     codes, groups = many_groups(counts)
@@ -110,7 +110,7 @@ def test_groups_that_stay_whole_keep_their_rows():
     assert np.mean(one[kept] == codes[kept]) == pytest.approx(0.625, abs=0.02)
 
 
-@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("sampling", list(GroupSampling))
 def test_the_order_of_the_rows_is_of_no_account(sampling):
     limits = replace(LIMITS, sampling=sampling)
     rng = np.random.default_rng(4)
@@ -144,7 +144,7 @@ def test_drawn_blindly_no_release_moves_the_odds_on_a_record_by_more_than_gamma(
     for others in product(range(2), repeat=2):
         laws = [
             enumerated_law(size, sum(1 for x in (own, *others) if x == 0), sample, retention,
-                           domain, Draw.AT_RANDOM)
+                           domain, SampleDraw.AT_RANDOM)
             for own in range(2)
         ]  # fmt: skip
         for copies in range(size + 1):

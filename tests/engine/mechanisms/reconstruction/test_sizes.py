@@ -14,14 +14,14 @@ from scipy import sparse
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.group_privacy import (
-    Rule,
+    PrivacyTest,
     allowed_size,
     largest_by_chernoff,
 )
-from sfumato.engine.disclosure.group_tails import Draw, release_tails
+from sfumato.engine.disclosure.group_tails import SampleDraw, release_tails
 from sfumato.engine.mechanisms.reconstruction.limits import (
-    Limits,
-    Sampling,
+    GroupLimits,
+    GroupSampling,
     blind_sizes,
     sample_sizes,
 )
@@ -29,8 +29,8 @@ from tests.engine.disclosure.group_cases import enumerated_tails, estimated_shar
 from tests.engine.mechanisms.reconstruction.test_release import many_groups, released
 from tests.thorough import tried
 
-BLIND = Limits(0.3, 0.17, Rule.EXACT, Sampling.BLIND, 0.5, 4)
-PUBLISHED = replace(BLIND, sampling=Sampling.PUBLISHED, delta=0.3)
+BLIND = GroupLimits(0.3, 0.17, PrivacyTest.EXACT, GroupSampling.BLIND, 0.5, 4)
+PUBLISHED = replace(BLIND, sampling=GroupSampling.PUBLISHED, delta=0.3)
 
 
 def sizes_of(limits, *groups):
@@ -47,7 +47,7 @@ def sizes_of(limits, *groups):
 )
 @settings(deadline=None, max_examples=tried(40))
 def test_as_published_every_value_of_every_group_keeps_its_tails(counts, retention, delta, epsilon):
-    limits = Limits(epsilon, delta, Rule.EXACT, Sampling.PUBLISHED, retention, 14)
+    limits = GroupLimits(epsilon, delta, PrivacyTest.EXACT, GroupSampling.PUBLISHED, retention, 14)
     if delta > limits.largest_delta():
         return
     size = sum(counts)
@@ -61,7 +61,7 @@ def test_as_published_every_value_of_every_group_keeps_its_tails(counts, retenti
             Fraction(str(retention)),
             14,
             Fraction(str(epsilon)),
-            Draw.BY_VALUE,
+            SampleDraw.BY_VALUE,
         )
         low, high = sorted((upper, lower))
         assert low >= Fraction(str(delta)) - Fraction(1, 10**9) or high >= 1 - Fraction(str(delta))
@@ -87,7 +87,7 @@ def test_blindly_the_promise_holds_for_whatever_a_group_holds_and_for_no_larger_
     def kept(drawn):
         sides = [
             sorted(enumerated_tails(size, count, drawn, Fraction(1, 2), 4, Fraction(3, 10),
-                                    Draw.AT_RANDOM))
+                                    SampleDraw.AT_RANDOM))
             for count in range(1, size + 1)
         ]  # fmt: skip
         hair = Fraction(1, 10**9)
@@ -101,21 +101,21 @@ def test_blindly_the_promise_holds_for_whatever_a_group_holds_and_for_no_larger_
         assert not kept(more)
 
 
-@pytest.mark.parametrize("rule", [Rule.SIMPLIFIED, Rule.CHERNOFF])
+@pytest.mark.parametrize("rule", [PrivacyTest.SIMPLIFIED, PrivacyTest.CHERNOFF])
 def test_the_published_tests_draw_what_they_allow(rule):
     limits = replace(PUBLISHED, rule=rule)
     half = allowed_size(rule, 0.5, 4, 0.5, 0.3, 0.3)
     whole = allowed_size(rule, 0.5, 4, 1.0, 0.3, 0.3)
     groups = ((400, 400), (900, 0), (10, 10))
     assert sizes_of(limits, *groups).tolist() == [int(half), int(whole), 20]
-    blind = replace(limits, sampling=Sampling.BLIND)
+    blind = replace(limits, sampling=GroupSampling.BLIND)
     assert sizes_of(blind, *groups).tolist() == [int(whole), int(whole), 20]
 
 
 def test_as_published_the_number_of_draws_tells_the_largest_share():
-    one, other = sizes_of(replace(PUBLISHED, rule=Rule.SIMPLIFIED), (600, 600), (1200, 0))
+    one, other = sizes_of(replace(PUBLISHED, rule=PrivacyTest.SIMPLIFIED), (600, 600), (1200, 0))
     assert one != other
-    one, other = sizes_of(replace(BLIND, rule=Rule.SIMPLIFIED), (600, 600), (1200, 0))
+    one, other = sizes_of(replace(BLIND, rule=PrivacyTest.SIMPLIFIED), (600, 600), (1200, 0))
     assert one == other
 
 
@@ -130,10 +130,10 @@ def test_blindly_nothing_but_a_groups_size_decides():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("sampling", list(GroupSampling))
 @pytest.mark.parametrize("counts", [(9, 3), (12, 0), (6, 5, 4)])
 def test_a_hundred_thousand_repetitions_miss_as_often_as_promised(counts, sampling):
-    limits = replace(BLIND if sampling is Sampling.BLIND else PUBLISHED)
+    limits = replace(BLIND if sampling is GroupSampling.BLIND else PUBLISHED)
     counts = tuple(count for count in counts if count)
     (sample,) = sizes_of(limits, counts)
     size, repetitions = sum(counts), 100_000
@@ -157,7 +157,7 @@ def test_a_hundred_thousand_repetitions_miss_as_often_as_promised(counts, sampli
 def test_the_attack_on_a_skewed_group_is_carried_out_and_stopped():
     # All k men of 30 have disease x1, of ten; (0.1, 0.5)-privacy holds at this p.
     retention, k, repetitions = 4 / 9, 400, 500
-    limits = Limits(0.3, 0.17, Rule.EXACT, Sampling.BLIND, retention, 10)
+    limits = GroupLimits(0.3, 0.17, PrivacyTest.EXACT, GroupSampling.BLIND, retention, 10)
     codes, groups = many_groups((k,), repetitions)
 
     def estimates(samples):
@@ -173,7 +173,7 @@ def test_the_attack_on_a_skewed_group_is_carried_out_and_stopped():
 
 
 def test_a_delta_that_f_and_p_do_not_allow_is_refused_with_the_range():
-    limits = Limits(1.0, 0.9, Rule.SIMPLIFIED, Sampling.PUBLISHED, 0.9, 10)
+    limits = GroupLimits(1.0, 0.9, PrivacyTest.SIMPLIFIED, GroupSampling.PUBLISHED, 0.9, 10)
     most = limits.largest_delta()
     with pytest.raises(PolicyError, match=r"f = 1 allows δ from 0 to 0\.\d+") as refused:
         limits.check()
@@ -181,9 +181,9 @@ def test_a_delta_that_f_and_p_do_not_allow_is_refused_with_the_range():
     replace(limits, delta=most * 0.99).check()
 
 
-@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("sampling", list(GroupSampling))
 def test_a_retention_that_no_delta_can_be_promised_at_is_refused_with_the_range(sampling):
-    limits = Limits(0.3, 0.3, Rule.EXACT, sampling, 0.9, 10)
+    limits = GroupLimits(0.3, 0.3, PrivacyTest.EXACT, sampling, 0.9, 10)
     with pytest.raises(PolicyError, match=r"below 0\.75"):
         limits.check()
     replace(limits, retention=0.74).check()
@@ -214,7 +214,7 @@ def test_asking_about_some_counts_finds_what_asking_about_all_does(retention, ep
 def test_no_sample_above_the_chernoff_bound_keeps_the_promise(share, delta):
     bound = int(largest_by_chernoff(0.5, 4, share, 0.3, delta))
     samples = np.arange(bound + 1, bound + 200, 20)
-    for size, draw in ((1 << 30, Draw.BY_VALUE), (2 * bound + 400, Draw.AT_RANDOM)):
+    for size, draw in ((1 << 30, SampleDraw.BY_VALUE), (2 * bound + 400, SampleDraw.AT_RANDOM)):
         sizes = np.full(len(samples), size)
         counts = np.full(len(samples), round(share * size))
         found = release_tails(sizes, counts, samples, 0.5, 4, 0.3, draw)

@@ -5,9 +5,10 @@ is what the custodian decides and what is kept. A *hierarchy* (`Hierarchy`) is w
 makes of the values that a column holds: a label for every value at every level.
 """
 
+from sfumato.engine.generalization.hierarchies.dates import Dates, DateUnit
 from sfumato.engine.generalization.hierarchies.problems import (
+    HierarchyProblem,
     Mend,
-    Problem,
     ProblemKind,
     Rows,
     find_problems,
@@ -20,8 +21,6 @@ from sfumato.engine.generalization.hierarchies.proposal import HierarchyProposal
 from sfumato.engine.generalization.hierarchies.recipe import TOP, Recipe, Rename
 from sfumato.engine.generalization.hierarchies.recipes import (
     RECIPES,
-    Dates,
-    DateUnit,
     FourLevels,
     Intervals,
     IntervalStyle,

@@ -88,7 +88,7 @@ MENDS: Final[Mapping[ProblemKind, tuple[Mend, ...]]] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Problem:
+class HierarchyProblem:
     """One thing that is wrong with a table.
 
     Parameters
@@ -128,7 +128,7 @@ class Problem:
 
 def find_problems(
     rows: Sequence[Sequence[str]], values: Sequence[Value], column: str = ""
-) -> tuple[Problem, ...]:
+) -> tuple[HierarchyProblem, ...]:
     """Return everything that is wrong with a table for a column, in the order to mend it.
 
     Parameters
@@ -142,14 +142,14 @@ def find_problems(
 
     Returns
     -------
-    tuple of Problem
+    tuple of HierarchyProblem
         Empty where the table lists exactly the column's values and is a tree with one top. A
         missing value that no row lists is no problem: it is a class of its own.
     """
     if not rows:
         return tuple(_absent(set(), values))
     known = {value_text(value) for value in values}
-    found: list[Problem] = []
+    found: list[HierarchyProblem] = []
     first = rows[0][0] if rows[0] else ""
     headings = HEADINGS | ({column.casefold()} if column else set())
     heads = first not in known and first.strip().casefold() in headings
@@ -182,11 +182,11 @@ def usual_width(rows: Sequence[Sequence[str]]) -> int:
     return max(widths, key=lambda width: (widths[width], width), default=2)
 
 
-def _problem(kind: ProblemKind, **details: object) -> Problem:
-    return Problem(kind, mends=MENDS[kind], **details)  # type: ignore[arg-type]
+def _problem(kind: ProblemKind, **details: object) -> HierarchyProblem:
+    return HierarchyProblem(kind, mends=MENDS[kind], **details)  # type: ignore[arg-type]
 
 
-def _uneven(numbered: Sequence[tuple[int, Sequence[str]]], width: int) -> list[Problem]:
+def _uneven(numbered: Sequence[tuple[int, Sequence[str]]], width: int) -> list[HierarchyProblem]:
     found = []
     for number, row in numbered:
         if len(row) != width:
@@ -194,12 +194,14 @@ def _uneven(numbered: Sequence[tuple[int, Sequence[str]]], width: int) -> list[P
             text = row[0] if row else ""
             mends = (mend, Mend.DROP_ROW)
             found.append(
-                Problem(ProblemKind.UNEVEN, number, text=text, values=len(row), mends=mends)
+                HierarchyProblem(
+                    ProblemKind.UNEVEN, number, text=text, values=len(row), mends=mends
+                )
             )
     return found
 
 
-def _empty_labels(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[Problem]:
+def _empty_labels(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[HierarchyProblem]:
     return [
         _problem(ProblemKind.EMPTY_LABEL, row=number, level=level, text=row[0])
         for number, row in numbered
@@ -208,7 +210,7 @@ def _empty_labels(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[Problem
     ]
 
 
-def _repeated(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[Problem]:
+def _repeated(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[HierarchyProblem]:
     first: dict[str, tuple[int, Sequence[str]]] = {}
     found = []
     for number, row in numbered:
@@ -224,7 +226,7 @@ def _repeated(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[Problem]:
 
 def _strangers(
     numbered: Sequence[tuple[int, Sequence[str]]], known: set[str], listed: set[str]
-) -> tuple[list[Problem], list[Problem]]:
+) -> tuple[list[HierarchyProblem], list[HierarchyProblem]]:
     """Return the rows whose values are misspelled, and those whose values do not occur."""
     by_spelling = {_spelling(text): text for text in sorted(known - listed)}
     spelled, extra = [], []
@@ -248,7 +250,7 @@ def _spelling(text: str) -> str:
         return plain
 
 
-def _absent(listed: set[str], values: Sequence[Value]) -> list[Problem]:
+def _absent(listed: set[str], values: Sequence[Value]) -> list[HierarchyProblem]:
     return [
         _problem(ProblemKind.ABSENT, text=value_text(value))
         for value in values
@@ -256,7 +258,7 @@ def _absent(listed: set[str], values: Sequence[Value]) -> list[Problem]:
     ]
 
 
-def _splits(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[Problem]:
+def _splits(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[HierarchyProblem]:
     """Return one problem for each torn class, at the first row that leaves the majority."""
     full = [(number, row) for number, row in numbered if all(row[1:])]
     # Level 0 is left out: a value in two rows is a problem of its own.
@@ -270,7 +272,7 @@ def _splits(numbered: Sequence[tuple[int, Sequence[str]]]) -> list[Problem]:
     return [_torn(level, label, found) for (level, label), found in sorted(members.items())]
 
 
-def _torn(level: int, label: str, members: Sequence[tuple[int, str]]) -> Problem:
+def _torn(level: int, label: str, members: Sequence[tuple[int, str]]) -> HierarchyProblem:
     """Return the problem of a class, given its rows with the labels above."""
     above = Counter(parent for _, parent in members)
     frequent = above.most_common(1)[0][0]
@@ -284,7 +286,7 @@ def _torn(level: int, label: str, members: Sequence[tuple[int, str]]) -> Problem
     )
 
 
-def mended(rows: Rows, problems: Sequence[Problem], mend: Mend) -> Rows:
+def mended(rows: Rows, problems: Sequence[HierarchyProblem], mend: Mend) -> Rows:
     """Return the table with problems mended, all in one way.
 
     Parameters
@@ -307,20 +309,20 @@ def mended(rows: Rows, problems: Sequence[Problem], mend: Mend) -> Rows:
         If a problem can't be mended in this way.
     """
     if any(mend not in problem.mends for problem in problems):
-        raise ValueError(f"not a way to mend every problem: {mend}")
+        raise ValueError(f"not a way to correct every problem: {mend}")
     return _WAYS[mend](rows, problems)
 
 
-def _numbers(problems: Sequence[Problem]) -> set[int]:
+def _numbers(problems: Sequence[HierarchyProblem]) -> set[int]:
     return {problem.row for problem in problems if problem.row is not None}
 
 
-def _drop(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _drop(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     gone = _numbers(problems)
     return tuple(row for number, row in enumerate(rows, start=1) if number not in gone)
 
 
-def _fill(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _fill(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     """Repeat a short row's last label but one, so that its top stays at the top."""
     width, chosen = usual_width(rows), _numbers(problems)
 
@@ -333,7 +335,7 @@ def _fill(rows: Rows, problems: Sequence[Problem]) -> Rows:
     return tuple(filled(row) if n in chosen else row for n, row in enumerate(rows, start=1))
 
 
-def _cut(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _cut(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     """Leave out a long row's labels just below its last one, empty cells at its end first."""
     width, chosen = usual_width(rows), _numbers(problems)
 
@@ -345,7 +347,7 @@ def _cut(rows: Rows, problems: Sequence[Problem]) -> Rows:
     return tuple(cut(row) if n in chosen else row for n, row in enumerate(rows, start=1))
 
 
-def _label_from_above(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _label_from_above(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     chosen = {(problem.row, problem.level) for problem in problems}
 
     def labelled(number: int, row: tuple[str, ...]) -> tuple[str, ...]:
@@ -358,7 +360,7 @@ def _label_from_above(rows: Rows, problems: Sequence[Problem]) -> Rows:
     return tuple(labelled(number, row) for number, row in enumerate(rows, start=1))
 
 
-def _respell(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _respell(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     meant = {problem.row: problem.other for problem in problems}
     return tuple(
         (meant[number], *row[1:]) if number in meant else row
@@ -366,7 +368,7 @@ def _respell(rows: Rows, problems: Sequence[Problem]) -> Rows:
     )
 
 
-def _add_hidden(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _add_hidden(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     """Add values that are hidden from level 1 on."""
     width = usual_width(rows)
     top = _top(rows)
@@ -374,7 +376,7 @@ def _add_hidden(rows: Rows, problems: Sequence[Problem]) -> Rows:
     return (*rows, *((p.text, *(top,) * (width - 1)) for p in problems))
 
 
-def _add_own(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _add_own(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     """Add values that stay classes of their own up to the top."""
     width = usual_width(rows)
     top = _top(rows)
@@ -386,7 +388,7 @@ def _top(rows: Rows) -> str:
     return tops.pop() if len(tops) == 1 else TOP
 
 
-def _use_frequent_parent(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _use_frequent_parent(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     """Give a class's values the labels of its majority, at every level above."""
     for level, wanted in _by_level(problems):
         models: dict[str, tuple[str, ...]] = {}
@@ -408,7 +410,7 @@ def _with_top_of(
     return (*row[: level + 1], *model[level + 1 :])
 
 
-def _split_class(rows: Rows, problems: Sequence[Problem]) -> Rows:
+def _split_class(rows: Rows, problems: Sequence[HierarchyProblem]) -> Rows:
     """Name a class after the label above wherever that is not the usual one."""
     for level, usual in _by_level(problems):
         rows = tuple(
@@ -420,7 +422,7 @@ def _split_class(rows: Rows, problems: Sequence[Problem]) -> Rows:
     return rows
 
 
-def _by_level(problems: Sequence[Problem]) -> list[tuple[int, dict[str, str]]]:
+def _by_level(problems: Sequence[HierarchyProblem]) -> list[tuple[int, dict[str, str]]]:
     """Return the usual label above each torn class, by level from the lowest up."""
     found: dict[int, dict[str, str]] = {}
     for problem in problems:
@@ -428,11 +430,11 @@ def _by_level(problems: Sequence[Problem]) -> list[tuple[int, dict[str, str]]]:
     return sorted(found.items())
 
 
-def _add_top(rows: Rows, _problems: Sequence[Problem]) -> Rows:
+def _add_top(rows: Rows, _problems: Sequence[HierarchyProblem]) -> Rows:
     return tuple((*row, TOP) for row in rows)
 
 
-_WAYS: Final[Mapping[Mend, Callable[[Rows, Sequence[Problem]], Rows]]] = MappingProxyType(
+_WAYS: Final[Mapping[Mend, Callable[[Rows, Sequence[HierarchyProblem]], Rows]]] = MappingProxyType(
     {
         Mend.DROP_ROW: _drop,
         Mend.FILL_ROW: _fill,
@@ -467,10 +469,10 @@ WHAT: Final[Mapping[ProblemKind, str]] = MappingProxyType(
         ProblemKind.EXTRA: "Row {row} lists a value that does not occur in the column.",
     }
 )
-"""A sentence for each kind of problem; its places are the attributes of `Problem`."""
+"""A sentence for each kind of problem; its places are the attributes of `HierarchyProblem`."""
 
 
-def sentence(problem: Problem) -> Sentence:
+def sentence(problem: HierarchyProblem) -> Sentence:
     """Return what a problem is, in a sentence without the value it is about."""
     return Sentence(
         WHAT[problem.kind],
@@ -481,7 +483,7 @@ def sentence(problem: Problem) -> Sentence:
     )
 
 
-def refuse_problems(problems: Sequence[Problem]) -> None:
+def refuse_problems(problems: Sequence[HierarchyProblem]) -> None:
     """Refuse a table with problems that keep it from being used.
 
     Raises
@@ -501,7 +503,7 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
     more = Sentence(" There is one more problem.") if others == 1 else more
     raise HierarchyError(
         "The hierarchy's table can't be used as it is. {problem}{more}",
-        "Mend the table, or import it under Attributes, where each problem can be mended.",
+        "Correct the table, or import it under Attributes, where each problem can be corrected.",
         problem=sentence(blocking[0]),
         more=more,
     )
@@ -509,7 +511,7 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
 
 def mended_throughout(
     rows: Rows, values: Sequence[Value], column: str = ""
-) -> tuple[Rows, tuple[Problem, ...]]:
+) -> tuple[Rows, tuple[HierarchyProblem, ...]]:
     """Return a table with everything mended in the usual way that keeps it from being used.
 
     Parameters
@@ -522,7 +524,7 @@ def mended_throughout(
     tuple
         The new table, and what was mended, in order.
     """
-    done: list[Problem] = []
+    done: list[HierarchyProblem] = []
     while True:
         blocking = [p for p in find_problems(rows, values, column) if p.blocks]
         if not blocking:

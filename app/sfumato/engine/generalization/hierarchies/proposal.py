@@ -13,15 +13,13 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Kind
 from sfumato.engine.core.values import Value, is_number
+from sfumato.engine.generalization.hierarchies.dates import Dates, DateUnit, coarsening, dates_of
 from sfumato.engine.generalization.hierarchies.recipe import Recipe
 from sfumato.engine.generalization.hierarchies.recipes import (
-    Dates,
-    DateUnit,
     Intervals,
     Masking,
     Orders,
     Suppression,
-    dates_of,
     numbers_of,
 )
 from sfumato.engine.generalization.hierarchies.tree import ground_values, value_text
@@ -126,7 +124,8 @@ def _of_dates(values: Sequence[Value]) -> HierarchyProposal:
         units.append(DateUnit.DECADE)
     if span >= 60:
         units = [DateUnit.MONTH, DateUnit.YEAR, DateUnit.FIVE_YEARS, DateUnit.DECADE]
-    return HierarchyProposal(Dates(tuple(units)), "Dates: ever longer spans of the calendar.")
+    recipe = Dates(coarsening(values, units) or (DateUnit.DECADE,))
+    return HierarchyProposal(recipe, "Dates: ever longer spans of the calendar.")
 
 
 def _of_texts(spec: ColumnSpec, texts: Sequence[str]) -> HierarchyProposal:

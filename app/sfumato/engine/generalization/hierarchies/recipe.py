@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum, EnumType
+from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self, get_args, get_origin, get_type_hints
 
@@ -59,7 +60,7 @@ class Settings:
             words = isinstance(kind, EnumType)
             raise HierarchyError(
                 "The hierarchy's setting {setting} should be {expected}.",
-                "Mend the setting.",
+                "Correct the setting.",
                 setting=name,
                 expected=f"one of {', '.join(kind)}" if words else _EXPECTED[kind],
             )
@@ -165,10 +166,7 @@ class Recipe(ABC):
     @classmethod
     def own_fields(cls) -> Iterator[tuple[str, Any, Any]]:
         """Yield the name, the type and the default of each of the recipe's own settings."""
-        types = get_type_hints(cls)
-        for each in fields(cls):
-            if each.name != "renames":
-                yield each.name, types[each.name], each.default
+        yield from _fields_of(cls)
 
     def settings(self) -> dict[str, Any]:
         """Return what the recipe is made of as plain values, without its kind and renames.
@@ -283,3 +281,10 @@ def distinct(labels: Sequence[str]) -> list[str]:
         seen[label] = number
         found.append(own)
     return found
+
+
+@cache
+def _fields_of(kind: type[Recipe]) -> tuple[tuple[str, Any, Any], ...]:
+    """Return the same as `Recipe.own_fields`; types are read from texts, which takes a while."""
+    types, own = get_type_hints(kind), [each for each in fields(kind) if each.name != "renames"]
+    return tuple((each.name, types[each.name], each.default) for each in own)

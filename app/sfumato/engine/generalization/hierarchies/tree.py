@@ -287,7 +287,7 @@ class Hierarchy:
             raise HierarchyError(
                 "The hierarchy of column {column} does not cover {count} {count:row|rows}, first"
                 " row {row}.",
-                "Add these values to the hierarchy, or mend the rows in the source table.",
+                "Add these values to the hierarchy, or correct the rows in the source table.",
                 column=self.column,
                 count=int(outside.sum()),
                 row=int(outside.argmax()) + 1,

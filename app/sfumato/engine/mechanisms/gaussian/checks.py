@@ -34,7 +34,7 @@ _FAR: Final = 40.0
 
 
 @dataclass(frozen=True)
-class Noise:
+class AttributeNoise:
     """One attribute's noise: what it was added to, what came out, and its law.
 
     Parameters
@@ -187,7 +187,9 @@ def check_noise(
         return checks
     spreads = np.sqrt(level * np.diagonal(settings.noise_covariance))
     noises = [
-        Noise(names[i], true[i][~np.isnan(true[i])], shown[i][~np.isnan(true[i])], float(s), form)
+        AttributeNoise(
+            names[i], true[i][~np.isnan(true[i])], shown[i][~np.isnan(true[i])], float(s), form
+        )
         for i, (s, form) in enumerate(zip(spreads, settings.forms, strict=True))
     ]
     return *checks, *_check_law(noises), *_check_products(names, true, shown, settings, level)
@@ -218,8 +220,8 @@ def check_noise_between(
         The noise's covariance and the numbers' form.
     """
     rows = _check_lengths(len(upper[0]), (*upper, *lower), "the more trusted release")
-    above, above_numbers = _numbers_of(names, upper)
-    below, below_numbers = _numbers_of(names, lower)
+    above, above_numbers = _numbers_of(names, upper, "Values of the more trusted release")
+    below, below_numbers = _numbers_of(names, lower, "Values of the less trusted release")
     checks = (rows, above_numbers, below_numbers)
     if above is None or below is None or not rows.holds:
         return checks
@@ -249,7 +251,7 @@ def _between(
     upper_level: float,
     lower_level: float,
     form: NumberForm,
-) -> Noise | None:
+) -> AttributeNoise | None:
     """Return the noise between two releases of an attribute; None where rounding hides it."""
     added = spread * math.sqrt(lower_level - upper_level)
     known = ~np.isnan(above)
@@ -261,10 +263,10 @@ def _between(
     varied = float(origin.std()) if len(origin) else 0.0
     if blur and blur**2 / 3.0 * math.sqrt(len(origin)) > _SLOPE * varied * added:
         return None
-    return Noise(name, origin, below[known], added, form, blur)
+    return AttributeNoise(name, origin, below[known], added, form, blur)
 
 
-def _check_law(noises: Sequence[Noise]) -> tuple[Check, ...]:
+def _check_law(noises: Sequence[AttributeNoise]) -> tuple[Check, ...]:
     """Examine the noises' means, their shapes and whether they know of the values."""
     if not noises:
         return ()
@@ -286,7 +288,7 @@ def _centred(numbers: Floats) -> Floats:
 
 
 def _worst(
-    title: str, what: str, noises: Sequence[Noise], chances: Sequence[float], limit: float
+    title: str, what: str, noises: Sequence[AttributeNoise], chances: Sequence[float], limit: float
 ) -> Check:
     """Return one check for all attributes: the least believable one decides."""
     place = int(np.argmin(chances))
@@ -363,7 +365,9 @@ def _check_lengths(expected: int, columns: Sequence[pd.Series], whose: str) -> C
     return check_rows(expected, found, whose)
 
 
-def _numbers_of(names: Sequence[str], columns: Sequence[pd.Series]) -> tuple[Floats | None, Check]:
+def _numbers_of(
+    names: Sequence[str], columns: Sequence[pd.Series], title: str = "Released values"
+) -> tuple[Floats | None, Check]:
     """Return released columns as numbers, shape (N, n), if that is what they hold."""
     numbers = []
     for name, column in zip(names, columns, strict=True):
@@ -377,13 +381,11 @@ def _numbers_of(names: Sequence[str], columns: Sequence[pd.Series]) -> tuple[Flo
                 name=name,
                 first=int(wrong.argmax()) + 1,
             )
-            return None, Check("Released values", False, finding)
+            return None, Check(title, False, finding)
         numbers.append(found)
     if len({len(column) for column in numbers}) > 1:
-        return None, Check(
-            "Released values", False, "The columns have different numbers of records."
-        )
-    return np.array(numbers), Check("Released values", True, "All values are numbers.")
+        return None, Check(title, False, "The columns have different numbers of records.")
+    return np.array(numbers), Check(title, True, "All values are numbers.")
 
 
 def _check_missing(names: Sequence[str], expected: Flags, found: Flags, whose: str) -> Check:

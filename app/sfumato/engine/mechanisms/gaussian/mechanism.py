@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import Kind
-from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted, listed
@@ -52,7 +52,7 @@ from sfumato.engine.mechanisms.gaussian.promise import (
 )
 from sfumato.engine.mechanisms.gaussian.release import (
     GaussianAdopting,
-    Recipe,
+    NoiseRecipe,
     noisy_of,
     release_numbers,
     series_of,
@@ -61,9 +61,10 @@ from sfumato.engine.mechanisms.gaussian.release import (
 from sfumato.engine.mechanisms.gaussian.rounding_leakage import GaussianForming
 from sfumato.engine.mechanisms.gaussian.settings import (
     FORM_SETTINGS,
+    SETTINGS,
+    CovarianceSource,
     GaussianSettings,
-    Measured,
-    Noise,
+    NoiseDependence,
     chosen,
     completed,
     origin_of,
@@ -75,6 +76,8 @@ from sfumato.engine.table.table import Attributes
 _FIRST, _LAST = 0.25, 64.0
 """The most and the least trusted level that are proposed."""
 
+_TYPICAL_ERRORS = (0.2, 0.5, 0.8)
+
 _FINE_BITS = 20
 """Significant bits of levels that differ by a hair."""
 
@@ -85,15 +88,15 @@ _TERMS = (
     LevelTerm(
         "sigma_squared",
         "Noise level",
-        "The variance of the noise, relative to the variance of the data: at 1 there is as much"
-        " noise as there is data.",
+        "The variance of the noise, relative to the published one, which is measured with noise or"
+        " stated: at 1 the noise varies as much as that.",
         (LevelField("sigma_squared", "σ²", LOWEST, HIGHEST, decimals=4),),
     ),
     LevelTerm(
         "normalized_error",
         "Normalized error",
-        "The share of the numbers' variance that the best linear estimate leaves unexplained: 0 is"
-        " the original, 1 tells nothing.",
+        "The share of the variance that the best linear estimate leaves unexplained, for numbers"
+        " that vary as is published: 0 is the original, 1 tells nothing.",
         (LevelField("normalized_error", "σ²/(1+σ²)", 1e-6, 0.999999, decimals=4),),
     ),
     LevelTerm(
@@ -112,14 +115,20 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
     name = "gaussian"
     title = "Gaussian noise"
     summary = (
-        "Normally distributed noise is added to each number. Its size is stated relative to the"
-        " numbers' own spread, and it is correlated as the columns are."
+        "Normally distributed noise is added to each number. Its size is stated relative to how the"
+        " columns vary together, which is measured with noise, or stated, and published."
     )
     order = 30
     kinds = frozenset({Kind.NUMERIC})
     terms = _TERMS
     completes_settings = True
+    settings = SETTINGS
     most_attributes = None
+
+    @property
+    def typical_statements(self) -> tuple[Statement, ...]:
+        """The shares of the variance that typical recipients' releases leave open."""
+        return tuple({"normalized_error": share} for share in _TYPICAL_ERRORS)
 
     def recommendation(self, attributes: Attributes) -> str:
         """Recommend it for numbers with far extremes."""
@@ -127,7 +136,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             return ""
         return Sentence(
             "The range is {reach:.0f} standard deviations: noise in proportion to it would be"
-            " large, noise relative to the spread need not be.",
+            " large, noise relative to a measured spread need not be.",
             reach=attributes[0].reach,
         )
 
@@ -163,6 +172,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             If a column's spread can't be measured; the column is named.
         """
         self.check_attributes(attributes)
+        self.check_stated(settings)
         return completed(attributes, settings, noise)
 
     def byproduct_epsilon(self, settings: Settings) -> float:
@@ -173,10 +183,10 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         """Return the covariance, unless it is stated."""
         read = self.read(attributes, settings)
         names = [attribute.name for attribute in attributes]
-        if read.measured is Measured.STATED:
+        if read.measured is CovarianceSource.STATED:
             return ()
         what = Sentence("how large the noise on {names} is", names=listed(names))
-        origin = Origin.EXACT if read.measured is Measured.EXACT else Origin.NOISY
+        origin = Origin.EXACT if read.measured is CovarianceSource.EXACT else Origin.NOISY
         return (Byproduct(what, origin, measured_sentence(names, read)),)
 
     def resettled(self, attributes: Attributes, settings: Settings) -> Settings:
@@ -202,6 +212,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             If they are not valid for these attributes.
         """
         self.check_attributes(attributes)
+        self.check_stated(settings)
         check_adopted_settings(settings)
         for rung in rungs_in(settings):
             self.check_adopted_level(float(rung["level"]))
@@ -261,8 +272,24 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         return on_grid(min(level / (1.0 - share), HIGHEST), _FINE_BITS)
 
     def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
-        """Return rows·σ²: the mean of so many rows has noise of σ², and nothing tells more."""
-        return level if rows == 1 else on_grid(min(level * rows, HIGHEST))
+        """Return rows·σ²: the mean of so many rows has noise of σ², and nothing tells more.
+
+        Raises
+        ------
+        LevelError
+            If that is more noise than can be added.
+        """
+        if level * rows > HIGHEST >= level:
+            raise LevelError(
+                "Noise of σ² = {level} for up to {rows} {rows:row|rows} that belong together takes"
+                " σ² = {each} for each of them, more than can be added.",
+                "Give at most σ² = {most}, or let fewer rows of a unit leave.",
+                level=formatted(level, ".4g"),
+                rows=rows,
+                each=formatted(level * rows, ".4g"),
+                most=formatted(HIGHEST / rows, ".4g"),
+            )
+        return level if rows == 1 else on_grid(level * rows)
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attributes' names, the noise's covariance and adopted rungs.
@@ -286,7 +313,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         check_adopted_rows(request.settings, request.adopted)
         read = self.read(request.attributes, request.settings)
         shown = release_by_coverage(request, self._between, context)
-        return series_of(request.columns, shown, Recipe(read.factor, read.forms).whole)
+        return series_of(request.columns, shown, NoiseRecipe(read.factor, read.forms).whole)
 
     def _between(self, request: ReleaseRequest, context: Context) -> Floats:
         """Return the released numbers of records that all adopted copies have, shape (N, n)."""
@@ -301,7 +328,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         identity = self.ladder_identity(request.attributes, request.settings)
         return release_numbers(
             values,
-            Recipe(read.factor, read.forms),
+            NoiseRecipe(read.factor, read.forms),
             [check_noise_level(request.level)],
             request.record_ids,
             request.keys.for_attribute(names, identity, self.name),
@@ -355,7 +382,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             values={
                 "sigma_squared": formatted(level, ".6g"),
                 "kept_share": formatted(1.0 / (1.0 + level), ".4g"),
-                "noise_words": _noise_words(read.noise),
+                "noise_words": _noise_words(read),
                 "form_words": _form_words(attributes, read),
             },
         )
@@ -386,11 +413,13 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
 MECHANISM = GaussianNoise()
 
 
-def _noise_words(noise: Noise) -> str:
-    """Return how the noise hangs together, as a sentence."""
-    if noise is Noise.SEPARATE:
+def _noise_words(settings: GaussianSettings) -> str:
+    """Return how the noise of several columns hangs together, as a sentence; empty for one."""
+    if settings.size == 1:
+        return ""
+    if settings.noise is NoiseDependence.SEPARATE:
         return Sentence("Each column has noise of its own: only the diagonal of K counts.")
-    return Sentence("It varies together as the columns themselves do.")
+    return Sentence("It varies together as K says.")
 
 
 def _form_words(attributes: Attributes, settings: GaussianSettings) -> str:

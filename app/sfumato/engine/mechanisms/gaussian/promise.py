@@ -33,8 +33,12 @@ from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.noise_law import listed_widths
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
-from sfumato.engine.mechanisms.base import Fact, Promise
-from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, Measured, Noise
+from sfumato.engine.mechanisms.base import Promise, PromiseFigure
+from sfumato.engine.mechanisms.gaussian.settings import (
+    CovarianceSource,
+    GaussianSettings,
+    NoiseDependence,
+)
 
 WITHIN_90: Final = 1.6448536269514722
 """A normal error lies within so many standard deviations with 90 % confidence."""
@@ -61,7 +65,7 @@ class Uncertainty:
         self._epsilon = settings.epsilon
         self._vectors: Floats | None = None
         self._values: Floats | None = None
-        if settings.noise is Noise.SEPARATE and settings.size > 1:
+        if settings.noise is NoiseDependence.SEPARATE and settings.size > 1:
             covariance = settings.covariance
             correlation = covariance / self._spreads / self._spreads[:, np.newaxis]
             values, vectors = np.linalg.eigh(correlation)
@@ -233,7 +237,7 @@ def promise_of(names: Sequence[str], settings: GaussianSettings, level: float) -
     """
     uncertainty = Uncertainty(settings)
     limits: tuple[str, ...] = _LIMITS
-    if settings.noise is Noise.SEPARATE and settings.size > 1:
+    if settings.noise is NoiseDependence.SEPARATE and settings.size > 1:
         limits = (*limits, _SEPARATE)
     if any(form.changes for form in settings.forms):
         limits = (*limits, _ROUNDED)
@@ -251,7 +255,7 @@ _TIMES: Final = ("3 times in 4", "9 times in 10", "99 times in 100")
 def _sentence(
     names: Sequence[str], settings: GaussianSettings, level: float, uncertainty: Uncertainty
 ) -> Sentence:
-    if settings.measured is Measured.EXACT:
+    if settings.measured is CovarianceSource.EXACT:
         return measured_sentence(names, settings)
     added = Sentence(
         "Noise with a standard deviation of {noise} is added.",
@@ -272,9 +276,9 @@ def _sentence(
 
 def measured_sentence(names: Sequence[str], settings: GaussianSettings) -> Sentence:
     """Say what the size of the noise tells of the table; empty where it is stated."""
-    if settings.measured is Measured.STATED:
+    if settings.measured is CovarianceSource.STATED:
         return Sentence("")
-    if settings.measured is Measured.EXACT:
+    if settings.measured is CovarianceSource.EXACT:
         return Sentence(
             "The size of the noise on {names} was computed from the exact numbers of the table"
             " and is published with every release: anyone who knows all other records can work"
@@ -322,9 +326,9 @@ def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]
     chance = Uncertainty(settings).chance_to_tell_apart
     together = chance(1.0 / sum(1.0 / level for level in levels))
     return Sentence(
-        "Between two values one standard deviation apart, the best guess is right {one} of the"
-        " time if the value stayed the same, and at worst {together} if it changed with every"
-        " edition, each time between values one standard deviation apart.",
+        "Between two values one published standard deviation apart, the best guess is right {one}"
+        " of the time if the value stayed the same, and at worst {together} if it changed with"
+        " every edition, each time between values one such deviation apart.",
         one=_share_rounded_up(chance(min(levels))),
         together=_share_rounded_up(together),
     )
@@ -336,38 +340,45 @@ def _share_rounded_up(share: float) -> str:
 
 def _facts(
     names: Sequence[str], settings: GaussianSettings, level: float, uncertainty: Uncertainty
-) -> tuple[Fact, ...]:
+) -> tuple[PromiseFigure, ...]:
     facts = [
-        Fact("σ²", "Noise level", level, "The variance of the noise, relative to the data's."),
-        Fact(
+        PromiseFigure(
+            "σ²", "Noise level", level, "The variance of the noise, relative to the published one."
+        ),
+        PromiseFigure(
             "D",
-            "Normalized error",
+            "Normalized error at the published variance",
             uncertainty.normalized_error(level),
             "The share of an attribute's variance that the best linear estimate leaves unexplained,"
-            " if numbers vary as the noise does. An estimate that is not linear can leave less.",
+            " if the numbers vary as is published with the noise. Where they vary more, as numbers"
+            " with far extremes do, it leaves less; so can an estimate that is not linear.",
         ),
-        Fact(
+        PromiseFigure(
             "Φ",
             "Chance to tell two values apart",
             uncertainty.chance_to_tell_apart(level),
-            "How often the best guess between two values, one standard deviation apart, is right"
-            " at most; 0.5 is chance. It holds for any distribution, and for somebody who knows the"
-            " person's other numbers.",
+            "How often the best guess between two values, one published standard deviation apart,"
+            " is right at most; 0.5 is chance. It holds for any distribution, and for somebody who"
+            " knows the person's other numbers.",
         ),
     ]
     noise = settings.spreads * math.sqrt(level)
     distances, share = uncertainty.indistinct(level).tolist(), uncertainty.share
     if 0.0 < settings.epsilon < math.inf:
         told = "The published size of the noise multiplies anyone's odds by at most e^ε0."
-        facts.append(Fact("ε0", "Privacy loss of the noise's size", settings.epsilon, told))
+        facts.append(
+            PromiseFigure("ε0", "Privacy loss of the noise's size", settings.epsilon, told)
+        )
     for name, spread, distance in zip(names, noise.tolist(), distances, strict=True):
         title = Sentence("Noise added to {name}", name=name)
-        facts.append(Fact("σ", title, spread, "Its standard deviation, in the column's unit."))
+        facts.append(
+            PromiseFigure("σ", title, spread, "Its standard deviation, in the column's unit.")
+        )
         if share is None:
             continue
         times = Sentence(_TIMES[SHARES.index(share)])
         facts.append(
-            Fact(
+            PromiseFigure(
                 "d",
                 Sentence("Told apart {times}: {name}", times=times, name=name),
                 distance,

@@ -42,7 +42,7 @@ from sfumato.engine.ladders.brownian import (
     STRETCH,
     THREADS,
     BrownianKernel,
-    Plan,
+    BrownianPlan,
     check_shapes,
     plan_for,
     stretch_for,
@@ -76,7 +76,7 @@ class Noisy:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class NoiseRecipe:
     """How numbers are released, whatever the level.
 
     Parameters
@@ -108,7 +108,7 @@ class Recipe:
 
 def release_numbers(
     values: Floats,
-    recipe: Recipe,
+    recipe: NoiseRecipe,
     levels: Sequence[float],
     record_ids: Ids,
     key: AttributeKey,
@@ -169,14 +169,16 @@ def release_numbers(
 class _Ladder:
     """What the stretches of one release have in common."""
 
-    def __init__(self, recipe: Recipe, levels: tuple[float, ...], adopted: list[Noisy]) -> None:
+    def __init__(
+        self, recipe: NoiseRecipe, levels: tuple[float, ...], adopted: list[Noisy]
+    ) -> None:
         self._factor = recipe.factor.tolist()
         self._forms = recipe.forms
         self._units = recipe.units.tolist()
         self._levels = levels
         self._adopted = adopted
         known = [copy.level for copy in adopted]
-        self.plan: Plan = plan_for((*levels, *known))
+        self.plan: BrownianPlan = plan_for((*levels, *known))
 
     def release(self, true: Floats, motion: Floats, part: slice, out: Floats) -> None:
         """Release a stretch at all levels.
@@ -309,8 +311,8 @@ def series_of(
 ) -> dict[str, pd.Series]:
     """Return released numbers, shape (N, n), as columns by name, some as whole numbers.
 
-    Which ones is a matter of how numbers are released (`Recipe.whole`) and not of the rows, so that
-    parts of a table have columns of one type.
+    Which ones is a matter of how numbers are released (`NoiseRecipe.whole`) and not of the rows,
+    so that parts of a table have columns of one type.
     """
     return {
         column.attribute.name: _as_series(column.attribute.name, released, as_whole)

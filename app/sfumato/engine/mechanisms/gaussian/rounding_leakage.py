@@ -258,6 +258,35 @@ def _places(low: Floats, high: Floats, scale: float) -> Floats:
     return np.hstack([low[:, np.newaxis] + inwards, high[:, np.newaxis] - inwards[:, -2::-1]])
 
 
+def clipped_moments(numbers: Floats, spread: float, form: NumberForm) -> tuple[Floats, Floats]:
+    """Return the mean and the variance of numbers with normal noise, cut off at bounds.
+
+    Parameters
+    ----------
+    numbers
+        The numbers before the noise, shape (n,).
+    spread
+        The standard deviation of the noise, above 0.
+    form
+        The bounds.
+    """
+    mean, square = np.zeros_like(numbers), np.zeros_like(numbers)
+    below, above = np.zeros_like(numbers), np.ones_like(numbers)
+    # In spreads from the number: a standard normal variable cut off at both ends.
+    if form.lowest is not None:
+        low = (form.lowest - numbers) / spread
+        below, density = scipy.special.ndtr(low), np.exp(-0.5 * low**2) / math.sqrt(2.0 * math.pi)
+        mean += low * below + density
+        square += low**2 * below + low * density
+    if form.highest is not None:
+        high = (form.highest - numbers) / spread
+        above, density = scipy.special.ndtr(high), np.exp(-0.5 * high**2) / math.sqrt(2.0 * math.pi)
+        mean += high * (1.0 - above) - density
+        square += high**2 * (1.0 - above) - high * density
+    square += above - below
+    return numbers + spread * mean, spread**2 * np.maximum(square - mean**2, 0.0)
+
+
 _LINEAR = 0.2
 """The part of the work that linear estimates are."""
 
@@ -273,6 +302,20 @@ class GaussianForming(Forming):
         """Return a twelfth of each squared step (Sheppard 1898): noise spreads numbers evenly."""
         forms = settings_of(attributes, settings).forms
         return np.array([(form.step or 0.0) ** 2 / 12.0 for form in forms])
+
+    def shown_moments(
+        self, numbers: Floats, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Floats, Floats]:
+        """Return each number's mean and variance with noise, rounded and clipped, shape (N, n)."""
+        read = settings_of(attributes, settings)
+        noise = check_noise_level(level) * np.diagonal(read.noise_covariance)
+        noise = noise + self.rounding_variances(attributes, settings)
+        means, variances = np.array(numbers), np.repeat(noise[:, np.newaxis], numbers.shape[1], 1)
+        for place, form in enumerate(read.forms):
+            if form.lowest is not None or form.highest is not None:
+                spread = math.sqrt(noise[place])
+                means[place], variances[place] = clipped_moments(numbers[place], spread, form)
+        return means, variances
 
     def form_leaks(
         self,

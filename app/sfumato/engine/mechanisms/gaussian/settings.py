@@ -47,9 +47,20 @@ import numpy as np
 import scipy
 
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.values import Flags, Floats, is_number
-from sfumato.engine.mechanisms.adoption import ADOPTED
-from sfumato.engine.mechanisms.base import Settings, check_known
+from sfumato.engine.core.values import Flags, Floats
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.adoption import ADOPTED_SPEC
+from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.setting_specs import (
+    ChoiceSpec,
+    ColumnsSpec,
+    MatrixSpec,
+    SettingSource,
+    SettingSpec,
+    UncheckedSpec,
+    epsilon_spec,
+    measured_unit_spec,
+)
 from sfumato.engine.randomness.keys import words
 from sfumato.engine.randomness.noisy_statistics import LARGEST_EPSILON, KeyedNoise, check_epsilon
 from sfumato.engine.table.covariance import (
@@ -58,7 +69,12 @@ from sfumato.engine.table.covariance import (
     nearest_correlation,
     refuse_constant,
 )
-from sfumato.engine.table.table import Attributes
+from sfumato.engine.table.table import (
+    MEASURED_UNIT,
+    Attributes,
+    measured_rows,
+    spent_by_unit,
+)
 
 LEAST_EPSILON: Final = 0.1
 _PAIRING: Final = 0xC0
@@ -283,21 +299,8 @@ def _short(numbers: Floats) -> Floats:
 _FINEST_STEP: Final = 2.0**-20
 """The finest rounding, in spreads of the column. Finer differences than that are noise."""
 
-FORM_SETTINGS: Final = ("rounding", "lowest", "highest")
-"""The settings that say what released numbers of single attributes may look like."""
 
-_MEASURED: Final = ("measured", "measured_epsilon", "spreads")
-DECIDED: Final = ("covariance", *_MEASURED, "publish_covariance", "mean")
-"""The settings of the size of the noise, which are made anew together."""
-
-_OLD: Final = ("publish_covariance", "mean")
-"""Settings of earlier versions, which are not looked at any more: recipients need the covariance
-of the noise to use what they get, and nobody needs the means."""
-
-_KNOWN: Final = frozenset({"noise", "covariance", *FORM_SETTINGS, *_MEASURED, *_OLD, ADOPTED})
-
-
-class Measured(StrEnum):
+class CovarianceSource(StrEnum):
     """Where the covariance comes from that noise is made from."""
 
     NOISY = "noisy"
@@ -308,13 +311,91 @@ class Measured(StrEnum):
     """From the table as it is: settings of versions that knew nothing else, never made anew."""
 
 
-class Noise(StrEnum):
+class NoiseDependence(StrEnum):
     """How the noise of several attributes hangs together."""
 
     PROPORTIONAL = "proportional"
     """As the attributes do: covariance σ²·K_X. Nobody can filter it out."""
     SEPARATE = "separate"
     """Not at all: each attribute has noise of its own, σ² times its variance."""
+
+
+_FROM_SIZE: Final = ("measured", "measured_epsilon", "spreads")
+NOISE: Final = ChoiceSpec(
+    name="noise",
+    title="How the noise of several attributes hangs together",
+    gloss="whether the noise of several columns varies as they do (proportional), or each has its"
+    " own (separate)",
+    usual=NoiseDependence.PROPORTIONAL,
+    titles={
+        NoiseDependence.PROPORTIONAL: "Varies as they do",
+        NoiseDependence.SEPARATE: "Each its own",
+    },
+)
+MEASURED: Final = ChoiceSpec(
+    name="measured",
+    title="Where the size of the noise comes from",
+    gloss="whether the size of the noise is measured in the table with noise, or stated",
+    source=SettingSource.MEASURED,
+    follows=("measured_epsilon", "spreads"),
+    usual=CovarianceSource.EXACT,
+    titles={
+        CovarianceSource.NOISY: "Measured with noise",
+        CovarianceSource.STATED: Sentence("Stated"),
+    },
+)
+MEASURED_EPSILON: Final = epsilon_spec(
+    name="measured_epsilon",
+    title="ε0 of the size of the noise",
+    gloss="how much a measured size of the noise may disclose of one record, as a privacy loss",
+    hint="How much the size of the noise may disclose of one record. It multiplies"
+    " anyone's odds by at most e^ε0; a smaller ε0 measures the size less exactly.",
+    source=SettingSource.MEASURED,
+    follows=("measured", "spreads"),
+)
+SPREADS: Final = ColumnsSpec(
+    name="spreads",
+    title="Spreads of the columns",
+    gloss="how far each column's numbers vary, known without this table, as a standard deviation",
+    source=SettingSource.MEASURED,
+    becomes="covariance",
+)
+COVARIANCE: Final = MatrixSpec(
+    name="covariance",
+    title="Covariance of the noise",
+    gloss="the covariance of the noise at σ² = 1, with a row for each column of the entry",
+    source=SettingSource.MADE,
+    follows=_FROM_SIZE,
+)
+FORMS: Final[tuple[ColumnsSpec, ...]] = tuple(
+    ColumnsSpec(name=name, title=title, gloss=gloss)
+    for name, title, gloss in (
+        ("rounding", "multiples of", "what each column's released numbers are multiples of"),
+        ("lowest", "no less than", "what each column's released numbers are no less than"),
+        ("highest", "no more than", "what each column's released numbers are no more than"),
+    )
+)
+"""The settings that say what released numbers of single attributes may look like."""
+
+FORM_SETTINGS: Final = tuple(spec.name for spec in FORMS)
+_OLD: Final[tuple[SettingSpec, ...]] = tuple(
+    UncheckedSpec(name=name, title=name, gloss=gloss, source=SettingSource.IGNORED)
+    for name, gloss in (
+        ("publish_covariance", "recipients need the covariance of the noise, and always get it"),
+        ("mean", "nobody needs the means"),
+    )
+)
+SETTINGS: Final[tuple[SettingSpec, ...]] = (
+    NOISE,
+    MEASURED,
+    MEASURED_EPSILON,
+    SPREADS,
+    *FORMS,
+    COVARIANCE,
+    measured_unit_spec(_FROM_SIZE),
+    ADOPTED_SPEC,
+    *_OLD,
+)
 
 
 @dataclass(frozen=True)
@@ -375,9 +456,9 @@ class GaussianSettings:
     """
 
     covariance: Floats
-    measured: Measured
+    measured: CovarianceSource
     epsilon: float
-    noise: Noise
+    noise: NoiseDependence
     forms: tuple[NumberForm, ...]
 
     @property
@@ -393,7 +474,7 @@ class GaussianSettings:
     @cached_property
     def noise_covariance(self) -> Floats:
         """The covariance of the noise at σ² = 1, shape (N, N)."""
-        if self.noise is Noise.SEPARATE:
+        if self.noise is NoiseDependence.SEPARATE:
             return np.diag(np.diagonal(self.covariance))
         return self.covariance
 
@@ -405,8 +486,9 @@ class GaussianSettings:
 
 def chosen(settings: Settings) -> dict[str, Any]:
     """Return settings with all choices made but those that the table decides."""
-    kept = {name: value for name, value in settings.items() if name not in _OLD}
-    return {"noise": Noise.PROPORTIONAL.value, **kept}
+    old = {spec.name for spec in _OLD}
+    kept = {name: value for name, value in settings.items() if name not in old}
+    return {"noise": NoiseDependence.PROPORTIONAL.value, **kept}
 
 
 def completed(attributes: Attributes, settings: Settings, noise: KeyedNoise) -> dict[str, Any]:
@@ -424,25 +506,28 @@ def completed(attributes: Attributes, settings: Settings, noise: KeyedNoise) -> 
         settings_of(attributes, settings)
         return dict(settings)
     made = chosen(settings)
-    if "spreads" in made:
+    if "spreads" in made or made.get("measured") == CovarianceSource.STATED:
         made["covariance"] = np.diag(np.square(_stated_spreads(attributes, made))).tolist()
-        made["measured"] = Measured.STATED.value
-        del made["spreads"]
+        made["measured"] = CovarianceSource.STATED.value
+        made.pop("spreads", None)
     else:
+        rows, unit = measured_rows(attributes)
         epsilon = made.get("measured_epsilon")
         if epsilon is None:
-            known = attributes[0].numbers
+            known = rows[0].numbers
             epsilon = usual_epsilon(0 if known is None else len(known), len(attributes))
-        found = measure_covariance(attributes, epsilon, noise)
+        found = measure_covariance(rows, epsilon, noise)
         made["covariance"] = found.covariance.tolist()
-        made |= {"measured": Measured.NOISY.value, "measured_epsilon": found.epsilon}
+        made |= {"measured": CovarianceSource.NOISY.value, "measured_epsilon": found.epsilon}
+        if unit is not None:
+            made[MEASURED_UNIT] = unit.to_setting()
     settings_of(attributes, made)
     return made
 
 
 def _stated_spreads(attributes: Attributes, settings: Settings) -> list[float]:
     names = [attribute.name for attribute in attributes]
-    given = _numbers_in(settings, "spreads", names)
+    given = _numbers_in(settings, SPREADS, names)
     lacking = [name for name in names if not given.get(name, 0.0) > 0.0]
     if lacking:
         raise PolicyError(
@@ -453,19 +538,15 @@ def _stated_spreads(attributes: Attributes, settings: Settings) -> list[float]:
     return [given[name] for name in names]
 
 
-def origin_of(settings: Settings) -> tuple[Measured, float]:
+def origin_of(settings: Settings) -> tuple[CovarianceSource, float]:
     """Return where a covariance comes from, and its ε0; without a word it is an old exact one."""
-    try:
-        measured = Measured(settings.get("measured", Measured.EXACT))
-    except ValueError:
-        raise PolicyError(
-            "The setting measured is neither noisy nor stated.", "Choose one of the two."
-        ) from None
-    if measured is Measured.STATED:
+    measured = MEASURED.stated(settings)
+    if measured is CovarianceSource.STATED:
         return measured, 0.0
-    if measured is Measured.EXACT:
+    if measured is CovarianceSource.EXACT:
         return measured, math.inf
-    return measured, check_epsilon(settings.get("measured_epsilon", math.nan))
+    epsilon = check_epsilon(settings.get("measured_epsilon", math.nan))
+    return measured, spent_by_unit(epsilon, settings)
 
 
 def settings_of(attributes: Attributes, settings: Settings) -> GaussianSettings:
@@ -474,15 +555,9 @@ def settings_of(attributes: Attributes, settings: Settings) -> GaussianSettings:
     Raises
     ------
     PolicyError
-        If one is unknown, missing or not valid for these attributes.
+        If one is missing or not valid for these attributes.
     """
-    check_known("Gaussian noise", settings, _KNOWN)
-    try:
-        noise = Noise(settings.get("noise", Noise.PROPORTIONAL))
-    except ValueError:
-        raise PolicyError(
-            "The setting noise is neither proportional nor separate.", "Choose one of the two."
-        ) from None
+    noise = NOISE.stated(settings)
     covariance = _covariance(attributes, settings)
     spreads = np.sqrt(np.diagonal(covariance))
     forms = _forms(attributes, settings, spreads)
@@ -517,7 +592,7 @@ def _covariance(attributes: Attributes, settings: Settings) -> Floats:
 
 def _forms(attributes: Attributes, settings: Settings, spreads: Floats) -> tuple[NumberForm, ...]:
     known = [attribute.name for attribute in attributes]
-    given = {name: _numbers_in(settings, name, known) for name in FORM_SETTINGS}
+    given = {spec.name: _numbers_in(settings, spec, known) for spec in FORMS}
     forms = []
     for name, spread in zip(known, spreads.tolist(), strict=True):
         step, low, high = (given[part].get(name) for part in FORM_SETTINGS)
@@ -538,29 +613,16 @@ def _forms(attributes: Attributes, settings: Settings, spreads: Floats) -> tuple
     return tuple(forms)
 
 
-def _numbers_in(settings: Settings, part: str, known: Sequence[str]) -> Mapping[str, float]:
+def _numbers_in(settings: Settings, part: ColumnsSpec, known: Sequence[str]) -> Mapping[str, float]:
     """Return a setting that gives columns numbers."""
-    given = settings.get(part, {})
-    if not isinstance(given, Mapping):
-        raise PolicyError(
-            "The setting {part} does not give numbers to columns.",
-            "Write it as a table: {part} = {{ column = 1 }}.",
-            part=part,
-        )
-    for name, number in given.items():
+    given: Mapping[str, float] = part.stated(settings) or {}
+    for name in given:
         if name not in known:
             raise PolicyError(
                 "The setting {part} names {column}, which the entry does not cover.",
                 "Name one of: {known}.",
-                part=part,
+                part=part.name,
                 column=name,
                 known=", ".join(known),
-            )
-        if not is_number(number) or not math.isfinite(number):
-            raise PolicyError(
-                "The setting {part} of column {column} is not a number.",
-                "Give a number, or leave it out.",
-                part=part,
-                column=name,
             )
     return {name: float(number) for name, number in given.items()}

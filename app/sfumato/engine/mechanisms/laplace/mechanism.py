@@ -32,12 +32,12 @@ from sfumato.engine.matrices.privacy import rho2_of_gamma
 from sfumato.engine.mechanisms.base import (
     Byproduct,
     Check,
-    Fact,
     LevelField,
     LevelTerm,
     Mechanism,
     Origin,
     Promise,
+    PromiseFigure,
     PublishedFacts,
     Released,
     ReleaseRequest,
@@ -58,7 +58,17 @@ from sfumato.engine.mechanisms.categorical import (
     stated_gamma,
     unknown_statement,
 )
-from sfumato.engine.mechanisms.laplace.settings import Bounds, Grid, completed, grid_of, source_in
+from sfumato.engine.mechanisms.laplace.settings import (
+    BOUNDS,
+    SETTINGS,
+    Bounds,
+    NumberGrid,
+    completed,
+    grid_of,
+    source_in,
+)
+from sfumato.engine.mechanisms.laplace.settings import HIGHEST as UPPER
+from sfumato.engine.mechanisms.laplace.settings import LOWEST as LOWER
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
@@ -69,7 +79,9 @@ _GROUPS: Final = 8
 """The noise is looked at apart in so many groups of records, by the number that it is added to."""
 
 
-def check_noise(true: Floats, column: pd.Series, grid: Grid, law: LaplaceLaw) -> tuple[Check, ...]:
+def check_noise(
+    true: Floats, column: pd.Series, grid: NumberGrid, law: LaplaceLaw
+) -> tuple[Check, ...]:
     """Examine a released column against the true numbers.
 
     Parameters
@@ -96,7 +108,11 @@ def check_noise(true: Floats, column: pd.Series, grid: Grid, law: LaplaceLaw) ->
 
 
 def check_noise_between(
-    upper: pd.Series, upper_law: LaplaceLaw, lower: pd.Series, lower_law: LaplaceLaw, grid: Grid
+    upper: pd.Series,
+    upper_law: LaplaceLaw,
+    lower: pd.Series,
+    lower_law: LaplaceLaw,
+    grid: NumberGrid,
 ) -> tuple[Check, ...]:
     """Examine whether one released column is another with jumps added, or none.
 
@@ -110,8 +126,8 @@ def check_noise_between(
         The numbers that there can be.
     """
     rows = check_rows(len(upper), len(lower), "the more trusted release")
-    above, above_numbers = _steps_of(upper, grid, upper_law)
-    below, below_numbers = _steps_of(lower, grid, lower_law)
+    above, above_numbers = _steps_of(upper, grid, upper_law, "Values of the more trusted release")
+    below, below_numbers = _steps_of(lower, grid, lower_law, "Values of the less trusted release")
     checks = (rows, above_numbers, below_numbers)
     if above is None or below is None or not rows.holds:
         return checks
@@ -147,9 +163,10 @@ def _check_law(
     return check_spread(found.spread, "Size, shape and independence of the noise")
 
 
-def _steps_of(column: pd.Series, grid: Grid, law: LaplaceLaw) -> tuple[Steps | None, Check]:
+def _steps_of(
+    column: pd.Series, grid: NumberGrid, law: LaplaceLaw, title: str = "Released values"
+) -> tuple[Steps | None, Check]:
     """Return a released column in steps of the grid, 0 where missing."""
-    title = "Released values"
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     missing = column.isna().to_numpy()
     steps = np.rint((np.where(missing, 0.0, numbers) - float(grid.lowest)) / float(grid.step))
@@ -222,6 +239,7 @@ class LaplaceNoiseOnNumbers(Mechanism):
     kinds = frozenset({Kind.NUMERIC})
     terms = _TERMS
     completes_settings = True
+    settings = SETTINGS
 
     def recommendation(self, attributes: Attributes) -> str:
         """Recommend it for numbers without far extremes."""
@@ -260,7 +278,15 @@ class LaplaceNoiseOnNumbers(Mechanism):
             If the bounds can't be measured, or what is stated does not hold.
         """
         self.check_attributes(attributes)
+        self.check_stated(settings)
         return completed(attributes[0], settings, noise)
+
+    def changed_settings(self, settings: Settings, changes: Settings) -> dict[str, Any]:
+        """Return settings with changes; who states one bound states both in place of measured."""
+        ends = {LOWER.name, UPPER.name}
+        if source_in(settings)[0] is Bounds.NOISY and not ends.isdisjoint(changes):
+            settings = {} if BOUNDS.name in changes else {BOUNDS.name: Bounds.STATED.value}
+        return super().changed_settings(settings, changes)
 
     def byproduct_epsilon(self, settings: Settings) -> float:
         """Return ε0 of the bounds, which recipients are told."""
@@ -285,7 +311,7 @@ class LaplaceNoiseOnNumbers(Mechanism):
         """Raise `PolicyError` where the settings are not valid for these attributes."""
         self.grid(attributes, settings)
 
-    def grid(self, attributes: Attributes, settings: Settings) -> Grid:
+    def grid(self, attributes: Attributes, settings: Settings) -> NumberGrid:
         """Return the numbers that can be released.
 
         Raises
@@ -294,6 +320,7 @@ class LaplaceNoiseOnNumbers(Mechanism):
             If the settings don't say them for such attributes.
         """
         self.check_attributes(attributes)
+        self.check_stated(settings)
         return grid_of(settings)
 
     def law(self, level: float, attributes: Attributes, settings: Settings) -> LaplaceLaw:
@@ -373,7 +400,18 @@ class LaplaceNoiseOnNumbers(Mechanism):
         LevelError
             If that is less than the least loss there is.
         """
-        return check_loss(level / rows)
+        each, spent = level / rows, self.byproduct_epsilon(settings)
+        if each < LOWEST * (1.0 - 1e-9) and level >= LOWEST:
+            raise LevelError(
+                "A privacy loss of {loss} for up to {rows} {rows:row|rows} that belong together"
+                " leaves each of them ε = {each}, less than Laplace noise can have.",
+                "Give at least {needed}, or let fewer rows of a unit leave.",
+                loss=formatted(level + spent, ".4g"),
+                rows=rows,
+                each=formatted(each, ".2g"),
+                needed=formatted(math.ceil((rows * LOWEST + spent) * 1000 - 1e-6) / 1000, "g"),
+            )
+        return check_loss(max(each, LOWEST) if level >= LOWEST else each)
 
     def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float:
         """Return e^(ε + ε0): what all that a release tells multiplies anyone's odds by at most."""
@@ -415,6 +453,16 @@ class LaplaceNoiseOnNumbers(Mechanism):
         step = float(self.grid(attributes, settings).step)
         return np.array([[self.law(level, attributes, settings).variance * step**2]])
 
+    def shown_moments(
+        self, numbers: Floats, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Floats, Floats]:
+        """Return the numbers clipped and in steps, and the noise's variance, shape (1, n) each."""
+        grid = self.grid(attributes, settings)
+        places = grid.places(np.nan_to_num(numbers)).astype(np.int64)
+        means = np.where(np.isnan(numbers), np.nan, grid.numbers(places))
+        noise = self.noise_covariance(level, attributes, settings)
+        return means, np.broadcast_to(noise, means.shape)
+
     def noise_law(self, level: float, attributes: Attributes, settings: Settings) -> LaplaceNoise:
         """Return the law of the noise, in the attribute's unit."""
         law, step = (
@@ -449,27 +497,27 @@ class LaplaceNoiseOnNumbers(Mechanism):
         return Promise(sentence, self._facts(level, grid, law), (*told, outside, *LIMITS, missing))
 
     @staticmethod
-    def _facts(level: float, grid: Grid, law: LaplaceLaw) -> tuple[Fact, ...]:
+    def _facts(level: float, grid: NumberGrid, law: LaplaceLaw) -> tuple[PromiseFigure, ...]:
         loss, step = level + grid.epsilon, float(grid.step)
-        spent: tuple[Fact, ...] = ()
+        spent: tuple[PromiseFigure, ...] = ()
         if grid.epsilon:
             told = "The published bounds multiply anyone's odds by at most e^ε0."
-            spent = (Fact("ε0", "Privacy loss of the bounds", grid.epsilon, told),)
+            spent = (PromiseFigure("ε0", "Privacy loss of the bounds", grid.epsilon, told),)
         return (
-            Fact(
+            PromiseFigure(
                 "ε",
                 "Privacy loss",
                 loss,
                 "The logarithm of γ (local differential privacy), ε0 included.",
             ),
             *spent,
-            Fact(
+            PromiseFigure(
                 "γ",
                 "Odds factor",
                 math.exp(loss),
                 "Nothing released multiplies anyone's odds between two numbers by more.",
             ),
-            Fact(
+            PromiseFigure(
                 "ρ2",
                 Sentence("Highest belief after {belief:g}", belief=USUAL_RHO1),
                 rho2_of_gamma(math.exp(loss), USUAL_RHO1),
@@ -479,13 +527,13 @@ class LaplaceNoiseOnNumbers(Mechanism):
                     belief=USUAL_RHO1,
                 ),
             ),
-            Fact(
+            PromiseFigure(
                 "σ",
                 "Standard deviation of the noise",
                 math.sqrt(law.variance) * step,
                 "In the column's unit.",
             ),
-            Fact(
+            PromiseFigure(
                 "±",
                 "Noise of 9 in 10 people",
                 law.half_width(0.9) * step,
@@ -549,7 +597,7 @@ class LaplaceNoiseOnNumbers(Mechanism):
 MECHANISM = LaplaceNoiseOnNumbers()
 
 
-def _loss_for(spread: float, grid: Grid) -> float:
+def _loss_for(spread: float, grid: NumberGrid) -> float:
     """Return the largest loss whose noise has at least a standard deviation."""
     low, high = LOWEST, HIGHEST
     wanted = (spread / float(grid.step)) ** 2 * (1.0 - 1e-12)

@@ -10,7 +10,7 @@ than noise alone leads to. What is made of noisy counts costs nothing further.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from functools import cached_property
@@ -21,14 +21,22 @@ import numpy as np
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Floats, Integers, is_number
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.ladders.laplace import MOST_STEPS
-from sfumato.engine.mechanisms.base import Settings, check_known
+from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.setting_specs import (
+    ChoiceSpec,
+    NumberSpec,
+    SettingSource,
+    epsilon_spec,
+    measured_unit_spec,
+)
 from sfumato.engine.randomness.noisy_statistics import (
     SENSITIVITY_OF_COUNTS,
     KeyedNoise,
     check_epsilon,
 )
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import MEASURED_UNIT, Attribute, measured_rows, spent_by_unit
 
 _LEAST_EPSILON: Final = 0.1
 _MOST_EPSILON: Final = 2.0
@@ -47,8 +55,6 @@ _EDGES: Final = np.concatenate([-_ROUND[::-1], [0.0], _ROUND])
 """The round numbers. Place 2i + 1 is the i-th of them, and 2i lies below it."""
 _PLACES: Final = 2 * len(_EDGES) + 1
 
-KNOWN: Final = frozenset({"lowest", "highest", "step", "bounds", "bounds_epsilon"})
-
 
 class Bounds(StrEnum):
     """Where the bounds come from."""
@@ -59,8 +65,53 @@ class Bounds(StrEnum):
     """From the custodian, who knows them without the table."""
 
 
+_FROM_BOUNDS: Final = ("bounds", "bounds_epsilon")
+LOWEST: Final = NumberSpec(
+    name="lowest",
+    title="Lower bound",
+    gloss="the lower bound of the numbers, known without this table",
+    source=SettingSource.MEASURED,
+    follows=_FROM_BOUNDS,
+    least=-_LARGEST,
+    most=_LARGEST,
+    decimals=6,
+    step=1.0,
+)
+HIGHEST: Final = replace(
+    LOWEST,
+    name="highest",
+    title="Upper bound",
+    gloss="the upper bound of the numbers, known without this table",
+)
+STEP: Final = replace(
+    LOWEST,
+    name="step",
+    title="Step between released numbers",
+    gloss="the step between released numbers, which divides the range between the bounds",
+    hint="Numbers are rounded to it before noise is added; all releases share it.",
+    least=0.0,
+    above=True,
+)
+BOUNDS: Final = ChoiceSpec(
+    name="bounds",
+    title="Where the bounds come from",
+    gloss="whether the bounds are measured in the table with noise, or stated",
+    source=SettingSource.MEASURED,
+    usual=Bounds.STATED,
+    titles={Bounds.NOISY: "Measured with noise", Bounds.STATED: Sentence("Stated")},
+)
+BOUNDS_EPSILON: Final = epsilon_spec(
+    name="bounds_epsilon",
+    title="ε0 of the bounds",
+    gloss="how much measured bounds may disclose of one record, as a privacy loss",
+    hint="How much the bounds may disclose of one record. It multiplies anyone's odds"
+    " by at most e^ε0; a smaller ε0 leaves more records outside the bounds.",
+)
+SETTINGS: Final = (LOWEST, HIGHEST, STEP, BOUNDS, BOUNDS_EPSILON, measured_unit_spec(_FROM_BOUNDS))
+
+
 @dataclass(frozen=True)
-class Grid:
+class NumberGrid:
     """The numbers that can be released between the bounds, and beyond them in the same steps.
 
     Parameters
@@ -120,29 +171,20 @@ class Grid:
         return (places * step + lowest) / scale
 
 
-def grid_of(settings: Settings) -> Grid:
+def grid_of(settings: Settings) -> NumberGrid:
     """Return the grid that settings state.
 
     Raises
     ------
     PolicyError
-        If a setting is unknown, missing or impossible.
+        If a setting is missing or impossible.
     """
-    check_known("Laplace noise", settings, KNOWN)
-    for name in ("lowest", "highest", "step"):
-        given = settings.get(name)
-        if not is_number(given) or not abs(float(given)) <= _LARGEST:
-            raise PolicyError(
-                "The setting {name} of Laplace noise is not a number.",
-                "State the lower and the upper bound of the numbers and the step between released"
-                " ones, from what is known without this table.",
-                name=name,
-            )
+    for spec in (LOWEST, HIGHEST, STEP):
+        spec.check(settings.get(spec.name))
     lowest, highest, step = (_exact(settings[name]) for name in ("lowest", "highest", "step"))
-    if not (step > 0 and highest > lowest):
+    if not highest > lowest:
         raise PolicyError(
-            "The lower bound is not below the upper one, or the step is not above 0.",
-            "Give a lower bound below the upper one, and a step above 0.",
+            "The lower bound is not below the upper one.", "Give a lower bound below the upper one."
         )
     steps = (highest - lowest) / step
     if steps != int(steps) or not 1 <= steps <= MOST_STEPS:
@@ -153,7 +195,7 @@ def grid_of(settings: Settings) -> Grid:
             count=float(steps),
             most=MOST_STEPS,
         )
-    grid = Grid(lowest, step, int(steps), *source_in(settings))
+    grid = NumberGrid(lowest, step, int(steps), *source_in(settings))
     if max(abs(part) for part in grid.parts[:2]) * grid.steps > _MOST_DIGITS:
         raise PolicyError(
             "The bounds or the step have too many decimal places.", "Round them to fewer."
@@ -169,17 +211,11 @@ def source_in(settings: Settings) -> tuple[Bounds, float]:
     PolicyError, LevelError
         If the settings don't say it rightly.
     """
-    stated = settings.get("bounds", Bounds.STATED.value)
-    if stated not in list(Bounds):
-        raise PolicyError(
-            "The bounds of Laplace noise come from {given}, which is unknown.",
-            "Choose one of: {known}.",
-            given=str(stated),
-            known=", ".join(Bounds),
-        )
-    if stated == Bounds.STATED:
-        return Bounds.STATED, 0.0
-    return Bounds.NOISY, check_epsilon(settings.get("bounds_epsilon", _LEAST_EPSILON))
+    source = BOUNDS.stated(settings)
+    if source is Bounds.STATED:
+        return source, 0.0
+    epsilon = check_epsilon(settings.get("bounds_epsilon", _LEAST_EPSILON))
+    return source, spent_by_unit(epsilon, settings)
 
 
 def usual_epsilon(records: int) -> float:
@@ -201,11 +237,14 @@ def completed(attribute: Attribute, settings: Settings, noise: KeyedNoise) -> di
         known = "lowest" in complete and "highest" in complete
         complete["bounds"] = (Bounds.STATED if known else Bounds.NOISY).value
     if complete["bounds"] == Bounds.NOISY:
-        numbers = attribute.numbers
+        [measured], unit = measured_rows((attribute,))
+        numbers = measured.numbers
         records = 0 if numbers is None else int(np.isfinite(numbers).sum())
         complete.setdefault("bounds_epsilon", usual_epsilon(records))
         if not ("lowest" in complete and "highest" in complete):
-            lowest, highest = _measured(attribute, complete["bounds_epsilon"], noise)
+            lowest, highest = _measured(measured, complete["bounds_epsilon"], noise)
+            if unit is not None:
+                complete[MEASURED_UNIT] = unit.to_setting()
             complete.setdefault("step", usual_step(lowest, highest))
             complete.update(_widened(lowest, highest, complete["step"]))
     if "step" not in complete and is_number(complete.get("lowest")):

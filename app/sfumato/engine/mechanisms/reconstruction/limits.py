@@ -7,26 +7,27 @@ all multiples of 20 comes from 58 draws, and 58 draws mean, by equation 10 at p 
 number of copies. The blind way closes this: how many records are drawn follows from the group's
 size alone, for the worst distribution that the group could have, and which ones from nothing about
 them. Then a record moves what is released by its own draw only, so that the odds bound of the
-perturbation holds for resampled groups too, whoever knows the others.
+perturbation holds for resampled groups too, whoever knows the others. What is known of a group's
+largest share lets more of it be drawn (`sfumato.engine.mechanisms.reconstruction.share_bounds`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import scipy
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Flags, Floats, Indices, Integers, is_number
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.group_privacy import (
-    Rule,
+    PrivacyTest,
     allowed_size,
     check_limits,
     largest_by_chernoff,
@@ -36,11 +37,23 @@ from sfumato.engine.disclosure.group_privacy import (
 )
 from sfumato.engine.disclosure.group_tails import (
     LARGEST_TABLE,
-    Draw,
+    SampleDraw,
     Tails,
     count_law,
     release_tails,
 )
+from sfumato.engine.mechanisms.reconstruction.share_bounds import (
+    SHARE_SETTINGS,
+    ShareBounds,
+    bounds_in,
+)
+from sfumato.engine.mechanisms.setting_specs import (
+    ChoiceSpec,
+    ListSpec,
+    NumberSpec,
+    SettingSpec,
+)
+from sfumato.engine.table.micro_groups import GroupCounts
 
 _LARGEST_BLIND: Final = LARGEST_TABLE
 """A blind draw by the exact test takes no more than this of any group."""
@@ -52,7 +65,7 @@ _FINENESS: Final = 100
 """Samples up to this size are tried one by one."""
 
 
-class Sampling(StrEnum):
+class GroupSampling(StrEnum):
     """What decides how many records of a group are drawn, and which."""
 
     BLIND = "blind"
@@ -61,13 +74,13 @@ class Sampling(StrEnum):
     """The group's largest share, and each value's share: algorithm 1 as it was published."""
 
     @property
-    def draw(self) -> Draw:
+    def draw(self) -> SampleDraw:
         """Which records are drawn."""
-        return Draw.AT_RANDOM if self is Sampling.BLIND else Draw.BY_VALUE
+        return SampleDraw.AT_RANDOM if self is GroupSampling.BLIND else SampleDraw.BY_VALUE
 
 
 @dataclass(frozen=True)
-class Limits:
+class GroupLimits:
     """What is asked of every group.
 
     Parameters
@@ -82,18 +95,51 @@ class Limits:
         The retention probability p of the most trusted release.
     size_of_domain
         The number of values m.
+    bounds
+        What is known of a group's largest share where its exact draws are blind; None for nothing.
     """
 
     epsilon: float
     delta: float
-    rule: Rule
-    sampling: Sampling
+    rule: PrivacyTest
+    sampling: GroupSampling
     retention: float
     size_of_domain: int
+    bounds: ShareBounds | None = None
 
     def tails_pass(self, sizes: Integers, counts: Integers, samples: Integers) -> Flags:
-        """Return which values of groups keep the exact promise when so many are drawn."""
-        return passes(self.tails(sizes, counts, samples), self.delta)
+        """Return which values of groups keep the exact promise when so many are drawn.
+
+        Below bounds that may be too low, those which a bound is about keep both sides at δ'.
+        """
+        found = self.tails(sizes, counts, samples)
+        passed = passes(found, self.delta)
+        if self.bounds is None or not self.bounds.measured:
+            return passed
+        both = np.minimum(found.upper, found.lower) >= self._wanted(self.bounds)
+        return np.where(counts > self.never_bounded(sizes), both, passed)
+
+    def never_bounded(self, sizes: Integers) -> Integers:
+        """Return up to which count a value is below every measured bound, for each group size.
+
+        Of a value above it a single draw gives both estimates often enough, too high and too low.
+        """
+        if self.bounds is None:
+            return np.zeros_like(sizes)
+        other = (1.0 - self.retention) / self.size_of_domain
+        share = (self._wanted(self.bounds) - other) / self.retention
+        return np.floor(min(max(share, 0.0), 1.0) * sizes).astype(np.int64)
+
+    def most_alike(self, sizes: Integers) -> Integers:
+        """Return how many records a group is prepared for to share a value, by its size."""
+        if self.bounds is None:
+            return sizes
+        most = self.bounds.most(sizes)
+        return np.maximum(most, self.never_bounded(sizes)) if self.bounds.measured else most
+
+    def _wanted(self, bounds: ShareBounds) -> float:
+        """Return δ', which both sides keep where a bound holds, so that they keep δ in all."""
+        return self.delta / (1.0 - bounds.failing)
 
     def tails(self, sizes: Integers, counts: Integers, samples: Integers) -> Tails:
         """Return how likely estimates are off when so many records are drawn."""
@@ -159,7 +205,7 @@ class Limits:
         By the published tests, s_g is 1 there. By the exact one a single draw is off on either
         side, unless the estimate from a draw that shows the value is within ε of the truth.
         """
-        if self.rule is not Rule.EXACT:
+        if self.rule is not PrivacyTest.EXACT:
             # s_g is linear in ln δ.
             per_log = float(
                 allowed_size(
@@ -183,7 +229,7 @@ class Limits:
         return (1.0 - even) / (share * (1.0 + self.epsilon) - even)
 
 
-def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Context) -> Integers:
+def sample_sizes(limits: GroupLimits, counts: scipy.sparse.csr_array, context: Context) -> Integers:
     """Return how many records of each group are drawn; all of them where it stays whole.
 
     Parameters
@@ -203,19 +249,19 @@ def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Contex
     Raises
     ------
     LevelError, PolicyError
-        If the limits can't be kept, see `Limits.check`.
+        If the limits can't be kept, see `GroupLimits.check`.
     """
     sizes: Integers = np.add.reduceat(counts.data, counts.indptr[:-1])
     if not len(sizes):
         return sizes
-    if limits.sampling is Sampling.BLIND:
+    if limits.sampling is GroupSampling.BLIND:
         limits.check()
         distinct, inverse = np.unique(sizes, return_inverse=True)
         return _known_blind_sizes(limits, distinct, context)[inverse]
     shares: Floats = np.maximum.reduceat(counts.data, counts.indptr[:-1]) / sizes
     limits.check(float(shares.max()))
     p, m = limits.retention, limits.size_of_domain
-    if limits.rule is not Rule.EXACT:
+    if limits.rule is not PrivacyTest.EXACT:
         allowed = allowed_size(limits.rule, p, m, shares, limits.epsilon, limits.delta)
         return np.where(sizes <= allowed, sizes, np.maximum(np.floor(allowed), 1)).astype(np.int64)
     whole = private_groups(limits.rule, counts, p, m, limits.epsilon, limits.delta)
@@ -231,12 +277,12 @@ def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Contex
 
 
 @lru_cache(maxsize=16)
-def _found_so_far(limits: Limits) -> dict[int, int]:  # noqa: ARG001 (what it is kept for)
+def _found_so_far(limits: GroupLimits) -> dict[int, int]:  # noqa: ARG001 (what it is kept for)
     """Return the samples of group sizes that were asked about, which grow."""
     return {}
 
 
-def _known_blind_sizes(limits: Limits, sizes: Integers, context: Context) -> Integers:
+def _known_blind_sizes(limits: GroupLimits, sizes: Integers, context: Context) -> Integers:
     """Return what `blind_sizes` does, of each size but once: parts of a table share most sizes."""
     known = _found_so_far(limits)
     new = np.array([size for size in sizes.tolist() if size not in known], dtype=np.int64)
@@ -246,7 +292,7 @@ def _known_blind_sizes(limits: Limits, sizes: Integers, context: Context) -> Int
 
 
 def _lower_until_private(
-    limits: Limits,
+    limits: GroupLimits,
     counts: scipy.sparse.csr_array,
     samples: Integers,
     open_groups: Flags,
@@ -268,7 +314,7 @@ def _lower_until_private(
         passed[np.flatnonzero(passed)[np.unique(row[~sound])]] = False
         left = left[~passed]
         samples[left] -= _step(samples[left])
-        # A single draw always keeps the promise (`Limits.check`).
+        # A single draw always keeps the promise (`GroupLimits.check`).
         left = left[samples[left] > 1]
 
 
@@ -288,7 +334,7 @@ def _entries_of(counts: scipy.sparse.csr_array, rows: Indices) -> tuple[Indices,
     return place, counts.indptr[rows][place] + within
 
 
-def blind_sizes(limits: Limits, sizes: Integers, context: Context) -> Integers:
+def blind_sizes(limits: GroupLimits, sizes: Integers, context: Context) -> Integers:
     """Return how many records are drawn of groups, whatever their values.
 
     Parameters
@@ -308,39 +354,65 @@ def blind_sizes(limits: Limits, sizes: Integers, context: Context) -> Integers:
         promise (`passes`) for every count that a value could have.
     """
     p, m = limits.retention, limits.size_of_domain
-    if limits.rule is not Rule.EXACT:
+    if limits.rule is not PrivacyTest.EXACT:
         allowed = float(allowed_size(limits.rule, p, m, 1.0, limits.epsilon, limits.delta))
         return np.where(sizes <= allowed, sizes, max(int(allowed), 1)).astype(np.int64)
-    possible = int(largest_possible(p, m, 1.0, limits.epsilon, limits.delta))
-    possible = min(possible, int(largest_by_chernoff(p, m, 1.0, limits.epsilon, limits.delta)))
-    samples = np.minimum(sizes, min(max(possible, 1), _LARGEST_BLIND))
-    left = np.flatnonzero(samples > 1)
+    unknown = replace(limits, bounds=None)
+    if limits.bounds is None:
+        return np.maximum(_largest_blind(unknown, sizes, sizes, context), 1)
+    samples = np.maximum(_largest_blind(unknown, sizes, sizes, context), 1)
+    known = limits.bounds.helped(sizes)
+    bounded, most = sizes[known], limits.most_alike(sizes[known])
+    found = _largest_blind(limits, bounded, most, context)
+    if limits.bounds.measured:
+        # Where a bound comes to nothing, another sample is drawn, which has to keep δ' as well.
+        whatever = _largest_blind(limits, bounded, bounded, context)
+        found = np.where(whatever > 0, np.maximum(found, whatever), 0)
+    samples[known] = np.where(found > 0, found, samples[known])
+    return samples
+
+
+def _largest_blind(
+    limits: GroupLimits, sizes: Integers, most: Integers, context: Context
+) -> Integers:
+    """Return the largest samples that keep the promise for every count up to `most`; 0 for none."""
+    samples = np.minimum(sizes, _possible_draws(limits, most / sizes))
+    left = np.arange(len(sizes))
     total = max(len(left), 1)
-    # Where all records are alike, chance is least; it mostly decides, so it is asked first. So is
-    # the count that a larger sample gave away.
-    suspect = sizes.copy()
+    # Of most records alike, chance is least; it mostly decides, so it is asked first. So is the
+    # count that a larger sample gave away.
+    suspect = most.copy()
     while len(left):
         context.report(1.0 - len(left) / total, "Finding out how many records may be drawn")
-        passed = limits.tails_pass(sizes[left], sizes[left], samples[left])
+        passed = limits.tails_pass(sizes[left], most[left], samples[left])
         passed &= limits.tails_pass(sizes[left], suspect[left], samples[left])
         asked = left[passed]
-        given_away = _count_given_away(limits, sizes[asked], samples[asked])
+        given_away = _count_given_away(limits, sizes[asked], most[asked], samples[asked])
         suspect[asked] = np.maximum(given_away, 1)
         passed[passed] = given_away == 0
         left = left[~passed]
         samples[left] -= 1
-        left = left[samples[left] > 1]
+        left = left[samples[left] > 0]
     return samples
 
 
-def _count_given_away(limits: Limits, sizes: Integers, samples: Integers) -> Integers:
-    """Return a count of a value that breaks the promise for groups; 0 where none does.
+def _possible_draws(limits: GroupLimits, shares: Floats) -> Integers:
+    """Return numbers of draws above which no sample can keep the promise, from 1 to 192."""
+    asked = limits.retention, limits.size_of_domain, shares, limits.epsilon, limits.delta
+    possible = np.minimum(largest_possible(*asked), largest_by_chernoff(*asked))
+    return np.clip(possible, 1, _LARGEST_BLIND).astype(np.int64)
+
+
+def _count_given_away(
+    limits: GroupLimits, sizes: Integers, most: Integers, samples: Integers
+) -> Integers:
+    """Return a count of a value, up to `most`, that breaks the promise for groups; 0 for none.
 
     More records with the value make it likelier to be overestimated, and less likely to be
     underestimated, as long as the numbers of draws at which an estimate is off stay the same. So
     of each stretch of counts over which they do, only single ones have to be asked about.
     """
-    row, first, last = _stretches_of_counts(limits, sizes, samples)
+    row, first, last = _stretches_of_counts(limits, sizes, most, samples)
     found = np.zeros(len(sizes), dtype=np.int64)
     # Most samples fail somewhere, so a few counts are asked about before all of them.
     for place in (slice(None, None, _SPARSE), slice(None)):
@@ -352,7 +424,7 @@ def _count_given_away(limits: Limits, sizes: Integers, samples: Integers) -> Int
     row, first, last = row[long], first[long], last[long]
     left = limits.tails(sizes[row], first, samples[row])
     right = limits.tails(sizes[row], last, samples[row])
-    broken = ~passes(left, limits.delta)
+    broken = ~limits.tails_pass(sizes[row], first, samples[row])
     found[row[broken]] = first[broken]
     # Between the ends, one side may get too rare before the other is nearly certain.
     inside = (found[row] == 0) & (last - first > 1)
@@ -369,9 +441,11 @@ def _count_given_away(limits: Limits, sizes: Integers, samples: Integers) -> Int
 
 
 def _stretches_of_counts(
-    limits: Limits, sizes: Integers, samples: Integers
+    limits: GroupLimits, sizes: Integers, most: Integers, samples: Integers
 ) -> tuple[Indices, Integers, Integers]:
-    """Cut each group's possible counts where the draws at which an estimate is off change.
+    """Cut each group's counts up to `most` where the draws at which an estimate is off change.
+
+    They are cut as well above what is below every measured bound.
 
     Returns
     -------
@@ -382,7 +456,10 @@ def _stretches_of_counts(
     step = np.arange(1, int(samples.max(initial=1)) + 1)
     # A number of draws i stands for i·n/s copies, rounded down or up.
     copies = (step * sizes[:, None]) // samples[:, None]
-    cuts = [np.ones((len(sizes), 1), dtype=np.int64), sizes[:, None] + 1]
+    ends = most[:, None] + 1
+    cuts = [np.ones_like(ends), ends]
+    if limits.bounds is not None and limits.bounds.measured:
+        cuts.append(limits.never_bounded(sizes)[:, None] + 1)
     for error in (limits.epsilon, -limits.epsilon):
         # By ε = 1 an estimate is too low only where it is below 0, whatever the count.
         slope = limits.retention * (1.0 + error) or 1.0
@@ -391,13 +468,18 @@ def _stretches_of_counts(
             # Rounding may put a change one count off, so those beside it stand alone.
             around = np.clip(np.ceil(change), -2, sizes[:, None] + 3).astype(np.int64)
             cuts += [around + beside for beside in (-1, 0, 1, 2)]
-    line = np.sort(np.clip(np.concatenate(cuts, axis=1), 1, sizes[:, None] + 1), axis=1)
+    line = np.sort(np.clip(np.concatenate(cuts, axis=1), 1, ends), axis=1)
     row, place = np.nonzero(line[:, 1:] > line[:, :-1])
     return row, line[row, place], line[row, place + 1] - 1
 
 
 def _last_before(
-    limits: Limits, sizes: Integers, samples: Integers, first: Integers, last: Integers, above: bool
+    limits: GroupLimits,
+    sizes: Integers,
+    samples: Integers,
+    first: Integers,
+    last: Integers,
+    above: bool,
 ) -> Integers:
     """Return the last count of each stretch before a side gets as likely as δ, or less likely."""
     low, high = first.copy(), last.copy()
@@ -409,60 +491,109 @@ def _last_before(
     return low
 
 
-_Choice = TypeVar("_Choice", bound=StrEnum)
-
-KNOWN_SETTINGS: Final = (
-    "epsilon",
-    "delta",
-    "rule",
-    "sampling",
-    "retention_probability",
-    "public",
-)
-"""ε, δ, the test, how records are drawn, the top's p, and the columns that make groups."""
-
 USUAL_RETENTION: Final = 0.5
 USUAL_EPSILON: Final = 0.3
 USUAL_DELTA: Final = 0.17
 """An estimate is off by more than 30 % at least one time in three: 17 % on each side."""
 
 
+EPSILON: Final = NumberSpec(
+    name="epsilon",
+    title="An estimate is wrong when it is off by more than",
+    gloss="the relative error above which an attacker's estimate is wrong",
+    usual=USUAL_EPSILON,
+    least=0.0,
+    most=1.0,
+    above=True,
+    symbol="ε",
+    decimals=1,
+    unit="%",
+    scale=100,
+    step=1.0,
+)
+DELTA: Final = replace(
+    EPSILON,
+    name="delta",
+    title="How likely it has to be wrong, on each side",
+    gloss="how probable a wrong estimate has to be, on each side",
+    usual=USUAL_DELTA,
+    below=True,
+    symbol="δ",
+)
+RETENTION: Final = NumberSpec(
+    name="retention_probability",
+    title="Retention probability of the most trusted release",
+    gloss="the retention probability of the most trusted release: at 1 nothing is hidden, and at 0"
+    " nothing is told",
+    usual=USUAL_RETENTION,
+    least=0.0,
+    most=1.0,
+    above=True,
+    below=True,
+    symbol="p",
+    decimals=3,
+    step=0.05,
+)
+RULE: Final = ChoiceSpec(
+    name="rule",
+    title="Test",
+    gloss="the test that decides which groups are resampled",
+    usual=PrivacyTest.EXACT,
+    titles={
+        PrivacyTest.EXACT: Sentence("Exact"),
+        PrivacyTest.CHERNOFF: Sentence("Chernoff"),
+        PrivacyTest.SIMPLIFIED: Sentence("Simplified"),
+    },
+)
+SAMPLING: Final = ChoiceSpec(
+    name="sampling",
+    title="Draw records",
+    gloss="what decides how many records of a group are drawn: its size alone (blind), or its"
+    " largest share (published)",
+    usual=GroupSampling.BLIND,
+    titles={GroupSampling.BLIND: Sentence("Blindly"), GroupSampling.PUBLISHED: "As published"},
+)
+PUBLIC: Final = ListSpec(
+    name="public",
+    title="Public columns",
+    gloss="the columns by which records are grouped; without it, all that are released",
+)
+_LIMITS: Final = (EPSILON, DELTA, RETENTION, RULE, SAMPLING)
+SETTINGS: Final[tuple[SettingSpec, ...]] = (*_LIMITS, *SHARE_SETTINGS, PUBLIC)
+
+
 def default_limits() -> dict[str, Any]:
-    """Return the settings that a new policy starts with."""
-    return {
-        "epsilon": USUAL_EPSILON,
-        "delta": USUAL_DELTA,
-        "rule": Rule.EXACT.value,
-        "sampling": Sampling.BLIND.value,
-        "retention_probability": USUAL_RETENTION,
-    }
+    """Return the limits where settings don't state them: nothing is known of shares then."""
+    usual = {spec.name: spec.usual for spec in _LIMITS}
+    return {name: getattr(value, "value", value) for name, value in usual.items()}
 
 
-def limits_of(settings: Mapping[str, Any], size_of_domain: int) -> Limits:
+def limits_of(
+    settings: Mapping[str, Any], size_of_domain: int, groups: GroupCounts | None = None
+) -> GroupLimits:
     """Return what settings ask of every group; what is not stated is as usual.
 
     Raises
     ------
-    PolicyError
-        If a setting is of the wrong type, or p is not between 0 and 1.
+    PolicyError, LevelError
+        If a setting can't have its value.
     """
-    stated = {**default_limits(), **settings}
-    retention = _number(stated, "retention_probability")
-    if not 0.0 < retention < 1.0:
-        raise PolicyError(
-            "The retention probability {retention:g} of the most trusted release is not between"
-            " 0 and 1.",
-            "At 1 nothing is hidden, and at 0 nothing is told: choose a number between them.",
-            retention=retention,
-        )
-    return Limits(
-        epsilon=_number(stated, "epsilon"),
-        delta=_number(stated, "delta"),
-        rule=_member(Rule, stated, "rule"),
-        sampling=_member(Sampling, stated, "sampling"),
-        retention=retention,
+    rule, sampling = RULE.stated(settings), SAMPLING.stated(settings)
+    bounds = bounds_in(settings, groups)
+    return GroupLimits(
+        epsilon=float(EPSILON.stated(settings)),
+        delta=float(DELTA.stated(settings)),
+        rule=rule,
+        sampling=sampling,
+        retention=float(RETENTION.stated(settings)),
         size_of_domain=size_of_domain,
+        bounds=bounds if uses_bounds(rule, sampling) else None,
     )
+
+
+def uses_bounds(rule: object, sampling: object) -> bool:
+    """Return whether a mode draws more where a bound on shares is known: the exact blind one."""
+    return rule == PrivacyTest.EXACT and sampling == GroupSampling.BLIND
 
 
 def public_of(settings: Mapping[str, Any]) -> Sequence[str] | None:
@@ -473,34 +604,5 @@ def public_of(settings: Mapping[str, Any]) -> Sequence[str] | None:
     PolicyError
         If they are not a list of names.
     """
-    names = settings.get("public")
-    if names is None:
-        return None
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise PolicyError(
-            "The public columns are not a list of names.", 'Write them as ["sex", "age"].'
-        )
-    return tuple(names)
-
-
-def _number(settings: Mapping[str, Any], name: str) -> float:
-    value = settings[name]
-    if not is_number(value) or math.isnan(value):
-        raise PolicyError(
-            "The setting {name} of reconstruction privacy is not a number.",
-            "Give a number.",
-            name=name,
-        )
-    return float(value)
-
-
-def _member(choices: type[_Choice], settings: Mapping[str, Any], name: str) -> _Choice:
-    try:
-        return choices(settings[name])
-    except ValueError:
-        raise PolicyError(
-            "The setting {name} of reconstruction privacy has no such choice.",
-            "Choose one of: {known}.",
-            name=name,
-            known=", ".join(choices),
-        ) from None
+    names = PUBLIC.stated(settings)
+    return None if names is None else tuple(names)

@@ -10,6 +10,8 @@ top.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,25 +20,26 @@ from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted
-from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
+from sfumato.engine.disclosure.group_risk import ModeCost, QueryPoint, RiskSetting
 from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import Resampling, row_variance
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.estimate import VarianceLaw
-from sfumato.engine.matrices.privacy import check_retention
+from sfumato.engine.matrices.privacy import check_retention, whole_odds
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.mechanisms.base import (
+    Byproduct,
     Check,
-    Fact,
     GroupProtection,
     LevelField,
     LevelTerm,
+    Origin,
+    PromiseFigure,
     PublishedFacts,
     Released,
     ReleaseRequest,
     Settings,
     Statement,
-    check_known,
 )
 from sfumato.engine.mechanisms.categorical import (
     PROBABILITY,
@@ -46,30 +49,44 @@ from sfumato.engine.mechanisms.categorical import (
     unknown_statement,
 )
 from sfumato.engine.mechanisms.reconstruction.limits import (
-    KNOWN_SETTINGS,
+    SETTINGS,
     USUAL_RETENTION,
-    Limits,
-    Sampling,
+    GroupLimits,
+    GroupSampling,
     default_limits,
     limits_of,
     public_of,
     sample_sizes,
+    uses_bounds,
 )
 from sfumato.engine.mechanisms.reconstruction.promise import (
     check_groups,
     facts_of,
     not_promised,
     sentence_of,
+    shares_measured,
 )
 from sfumato.engine.mechanisms.reconstruction.release import (
     dealt_from,
+    mode_costs,
     query_curves,
     resampled_codes,
     rows_to_draw,
 )
+from sfumato.engine.mechanisms.reconstruction.share_bounds import (
+    SHARES,
+    SHARES_EPSILON,
+    ShareSource,
+    check_stated_shares,
+    is_outdated,
+    measured_shares,
+    share_source,
+    spent_on_shares,
+)
 from sfumato.engine.randomness.keys import AttributeKey
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.micro_groups import MicroGroups
-from sfumato.engine.table.table import Attributes, Dealt, GroupRows
+from sfumato.engine.table.table import Attributes, GroupAssignment, GroupRows
 
 _LOWEST = 0.01
 """The last level that is proposed."""
@@ -96,12 +113,51 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
     )
     order = 40
     ladder = ("reconstruction", 2)
+    settings = SETTINGS
     terms = _TERMS
+    completes_settings = True
 
     def default_settings(self, attributes: Attributes) -> Settings:
-        """Return "off by more than 30 % at least one time in three", by the exact test."""
+        """Return "off by more than 30 % at least one time in three", by the exact test.
+
+        The groups' largest shares are measured with noise, so that more records can be drawn.
+        """
         self.check_attributes(attributes)
-        return default_limits()
+        noisy = {SHARES.name: ShareSource.NOISY.value, SHARES_EPSILON.name: SHARES_EPSILON.usual}
+        return {**default_limits(), **noisy}
+
+    def complete_settings(
+        self, attributes: Attributes, settings: Settings, noise: KeyedNoise
+    ) -> Settings:
+        """Return the settings with the groups' largest shares, where the groups are known."""
+        stated = {**default_limits(), **settings}
+        groups = attributes[0].groups
+        idle = not uses_bounds(stated["rule"], stated["sampling"])
+        if groups is None or idle or share_source(settings) is not ShareSource.NOISY:
+            return settings
+        return measured_shares(settings, attributes[0].name, groups, noise)
+
+    def outdated(self, attributes: Attributes, settings: Settings) -> bool:
+        """Return whether shares are to be measured and were not, or of other groups."""
+        groups = attributes[0].groups
+        stated = {**default_limits(), **settings}
+        used = uses_bounds(stated["rule"], stated["sampling"])
+        return groups is not None and used and is_outdated(settings, groups)
+
+    def byproduct_epsilon(self, settings: Settings) -> float:
+        """Return ε0 of the largest shares, which show in how many records are drawn."""
+        stated = {**default_limits(), **settings}
+        if not uses_bounds(stated["rule"], stated["sampling"]):
+            return 0.0
+        return spent_on_shares(settings)
+
+    def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
+        """Return the bounds on the groups' largest shares, unless they are not measured."""
+        cost, name = self.byproduct_epsilon(settings), attributes[0].name
+        if cost == 0.0:
+            return ()
+        what = Sentence("the bounds on shares of {name} in groups", name=name)
+        return (Byproduct(what, Origin.NOISY, shares_measured(name, cost)),)
 
     def resettled(self, attributes: Attributes, settings: Settings) -> Settings:
         """Return the settings as they are where they hold for the attributes, else new ones."""
@@ -132,13 +188,15 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
                 "Release at least one more column, or choose uniform retention, whose releases"
                 " are made to estimate that distribution.",
             )
+        if groups is not None:
+            check_stated_shares(limits.bounds, groups)
         # Blindly, groups are prepared for whatever they could hold.
-        if groups is None or limits.sampling is Sampling.BLIND:
+        if groups is None or limits.sampling is GroupSampling.BLIND:
             limits.check()
         elif groups.count:
             limits.check(float(groups.largest_shares.max()))
 
-    def limits(self, attributes: Attributes, settings: Settings) -> Limits:
+    def limits(self, attributes: Attributes, settings: Settings) -> GroupLimits:
         """Return what is asked of every group.
 
         Raises
@@ -147,8 +205,8 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
             If a setting is unknown, missing or of the wrong type.
         """
         domain = self.domain_of(attributes)
-        check_known(self.title, settings, KNOWN_SETTINGS)
-        return limits_of(settings, domain.size)
+        self.check_stated(settings)
+        return limits_of(settings, domain.size, attributes[0].groups)
 
     def sample_sizes(
         self, attributes: Attributes, settings: Settings, context: Context
@@ -212,10 +270,11 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         """Return the limits and the groups; all levels below the top share them."""
         limits = self.limits(attributes, settings)
         groups = attributes[0].groups
-        return (
-            [limits.epsilon, limits.delta, limits.rule, limits.sampling, limits.retention],
-            groups.digest if groups is not None else None,
-        )
+        asked = [limits.epsilon, limits.delta, limits.rule, limits.sampling, limits.retention]
+        digest = groups.digest if groups is not None else None
+        if limits.bounds is None:  # a ladder from before there were bounds stays the same
+            return asked, digest
+        return asked, digest, [list(map(list, limits.bounds.shares)), limits.bounds.failing]
 
     def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
         """Return the released codes, shape (n,).
@@ -258,7 +317,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
             self.true_codes(request), *groups, limits, request.record_ids, keys, rest
         )[2]
 
-    def dealt(self, rows: GroupRows, attributes: Attributes, settings: Settings) -> Dealt:
+    def dealt(self, rows: GroupRows, attributes: Attributes, settings: Settings) -> GroupAssignment:
         """Draw from whole groups, see `GroupProtection.dealt`."""
         groups, samples = (
             attributes[0].groups,
@@ -336,12 +395,15 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
     def promised(self, level: float, attributes: Attributes, settings: Settings) -> str:
         """Say what a release promises about groups and about single records."""
         self.check_settings(attributes, settings)
-        limits = self.limits(attributes, settings)
-        return sentence_of(check_retention(level), attributes[0], limits)
+        limits, spent = self.limits(attributes, settings), self.spent(level, settings)
+        return sentence_of(check_retention(level), attributes[0], limits, spent)
 
-    def facts(self, level: float, attributes: Attributes, settings: Settings) -> tuple[Fact, ...]:
+    def facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[PromiseFigure, ...]:
         """Return the figures behind the promise."""
-        return facts_of(level, self.limits(attributes, settings))
+        limits = self.limits(attributes, settings)
+        return facts_of(level, limits, self.spent(level, settings))
 
     def not_promised(
         self, level: float, attributes: Attributes, settings: Settings
@@ -359,7 +421,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         groups = attributes[0].groups
         samples = self.sample_sizes(attributes, settings, Silent())
         draws: dict[int, int] = {}
-        if groups is not None and samples is not None and limits.sampling is Sampling.BLIND:
+        if groups is not None and samples is not None and limits.sampling is GroupSampling.BLIND:
             few = samples < groups.sizes
             draws = dict(
                 sorted(zip(groups.sizes[few].tolist(), samples[few].tolist(), strict=True))
@@ -370,13 +432,17 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
                 "top_retention_probability": limits.retention,
                 "domain_size": domain.size,
                 "domain": list(domain.values),
-                "odds_factor": uniform_matrix(limits.retention, domain.size).gamma,
+                "odds_factor": whole_odds(
+                    uniform_matrix(limits.retention, domain.size).gamma,
+                    self.spent(level, settings),
+                ),
                 "relative_error": limits.epsilon,
                 "error_probability": limits.delta,
                 "rule": limits.rule.value,
                 "sampling": limits.sampling.value,
                 "public_columns": list(groups.names) if groups is not None else [],
                 "draws_by_group_size": [[size, drawn] for size, drawn in draws.items()],
+                **self._told_of_shares(limits, settings),
             },
             guide=_guide(level, limits.sampling),
             values={
@@ -385,6 +451,17 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
                 "public": ", ".join(groups.names) if groups else Sentence("the public columns"),
             },
         )
+
+    def _told_of_shares(self, limits: GroupLimits, settings: Settings) -> dict[str, Any]:
+        """Return what recipients are told of the bounds on shares; nothing where there are none."""
+        if limits.bounds is None:
+            return {}
+        return {
+            "largest_shares": [list(each) for each in limits.bounds.shares],
+            "largest_shares_from": share_source(settings).value,
+            "largest_shares_epsilon": self.byproduct_epsilon(settings),
+            "largest_shares_fail": limits.bounds.failing,
+        }
 
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
         """Examine a released column: whole groups row by row, resampled ones by their totals."""
@@ -400,17 +477,25 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         )
 
     def count_errors(
-        self, grouped: GroupedValues, start: Setting, context: Context
+        self, grouped: GroupedValues, start: RiskSetting, context: Context
     ) -> tuple[QueryPoint, ...]:
         """Return how far off counts from plain and from protected releases are."""
         return query_curves(grouped, start, context)
 
+    def mode_costs(
+        self, grouped: GroupedValues, settings: Settings, context: Context
+    ) -> tuple[ModeCost, ...]:
+        """Return how far off counts are without protection, and by each test and way to draw."""
+        stated = {**default_limits(), **settings}
+        limits = limits_of(stated, grouped.values)
+        return mode_costs(grouped, replace(limits, bounds=None), stated, context)
 
-def _guide(level: float, sampling: Sampling) -> str:
+
+def _guide(level: float, sampling: GroupSampling) -> str:
     """Return the recipient's guide; how many records were drawn is told only of blind draws."""
     if level == 0.0:
         return "uniform-noise"
-    return "reconstruction" if sampling is Sampling.BLIND else "reconstruction-published"
+    return "reconstruction" if sampling is GroupSampling.BLIND else "reconstruction-published"
 
 
 MECHANISM = ReconstructionPrivacy()

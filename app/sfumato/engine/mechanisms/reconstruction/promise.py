@@ -20,11 +20,12 @@ from sfumato.engine.core.columns import Codes, Domain
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import Floats, Indices, Integers
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.disclosure.group_privacy import Rule, allowed_size
+from sfumato.engine.disclosure.group_privacy import PrivacyTest, allowed_size
 from sfumato.engine.disclosure.group_tails import release_tails
 from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM
+from sfumato.engine.matrices.privacy import whole_odds
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.mechanisms.base import Check, Fact
+from sfumato.engine.mechanisms.base import Check, PromiseFigure
 from sfumato.engine.mechanisms.categorical import (
     LIMITS,
     CategoricalMechanism,
@@ -32,7 +33,7 @@ from sfumato.engine.mechanisms.categorical import (
     check_against_table,
     nothing_told,
 )
-from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling
+from sfumato.engine.mechanisms.reconstruction.limits import GroupLimits, GroupSampling
 from sfumato.engine.table.micro_groups import MicroGroups, value_counts
 from sfumato.engine.table.table import Attribute
 
@@ -47,8 +48,8 @@ _MANY_GROUPS = (
 )
 
 _ONE_COLUMN = (
-    "In a group that is resampled, values are dealt out to its rows anew: there they no longer"
-    " belong to what else stands in their row, such as another sensitive column."
+    "In a group that is resampled, values are assigned to its rows at random: there they no longer"
+    " belong to the rest of their row, such as another sensitive column."
 )
 
 _ONE_EDITION = (
@@ -68,7 +69,9 @@ _OTHERS_KNOWN = (
 )
 
 
-def sentence_of(level: float, attribute: Attribute, limits: Limits) -> Sentence:
+def sentence_of(
+    level: float, attribute: Attribute, limits: GroupLimits, spent: float = 0.0
+) -> Sentence:
     """Say what a release promises.
 
     Parameters
@@ -79,32 +82,75 @@ def sentence_of(level: float, attribute: Attribute, limits: Limits) -> Sentence:
         The sensitive attribute, with its groups where they are known.
     limits
         What was asked of every group; they can be kept.
+    spent
+        ε0 of the bounds on shares; 0 where none were measured.
     """
     if level == 0.0:
         return nothing_told(attribute.name)
-    return joined(_about_groups(level, attribute, limits), _about_records(level, attribute, limits))
+    about = [_about_groups(level, attribute, limits), *_about_shares(limits, spent)]
+    return joined(*about, _about_records(level, attribute, limits, spent))
 
 
-def facts_of(level: float, limits: Limits) -> tuple[Fact, ...]:
-    """Return the figures behind the promise."""
+def shares_measured(name: str, spent: float) -> Sentence:
+    """Say that bounds on shares were measured, and what that tells."""
+    return Sentence(
+        "How many records of a group are drawn follows from bounds on the largest share of"
+        " {name} in groups, which were measured in the table with noise and are published: that"
+        " multiplies anyone's odds by at most {odds} (ε0 = {epsilon:g}). The figures above"
+        " include it.",
+        name=name,
+        odds=at_most(math.exp(spent)),
+        epsilon=spent,
+    )
+
+
+def _about_shares(limits: GroupLimits, spent: float) -> tuple[Sentence, ...]:
+    """Return under which bounds on shares the promise about groups is made."""
+    bounds = limits.bounds
+    if bounds is None:
+        return ()
+    if not bounds.measured:
+        [(least, share)] = bounds.shares
+        words = (
+            "Of groups of at least {least:,} {least:record|records} this is said because it is"
+            " known without the table that no value has more than {share:.3g} % of them."
+        )
+        return (Sentence(words, least=least, share=100.0 * share),)
+    words = (
+        "More records are drawn where bounds on the largest share, measured with noise, allow it"
+        " (ε0 = {epsilon:g}). A bound is too low with a probability of at most {failing:.3g} %,"
+        " which these figures include."
+    )
+    return (Sentence(words, epsilon=spent, failing=100.0 * bounds.failing),)
+
+
+def facts_of(level: float, limits: GroupLimits, spent: float = 0.0) -> tuple[PromiseFigure, ...]:
+    """Return the figures behind the promise; `spent` as for `sentence_of`."""
     missed, explanation = _missed(limits)
+    shares: tuple[PromiseFigure, ...] = ()
+    if spent > 0.0:
+        told = "The published bounds multiply anyone's odds by at most e^ε0."
+        shares = (PromiseFigure("ε0", "Privacy loss of the bounds on shares", spent, told),)
     return (
-        Fact(
+        PromiseFigure(
             "error", "Relative error", limits.epsilon, "What counts as a wrong estimate of a share."
         ),
-        Fact("side", "Probability on each side", limits.delta, _side_explained(limits)),
-        Fact("Pr", "Least true probability of a wrong estimate", missed, explanation),
-        Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
-        *_record_facts(limits),
+        PromiseFigure("side", "Probability on each side", limits.delta, _side_explained(limits)),
+        PromiseFigure("Pr", "Least true probability of a wrong estimate", missed, explanation),
+        PromiseFigure(
+            "p", "Retention probability", level, "A value is kept on purpose this often."
+        ),
+        *_record_facts(limits, spent),
+        *shares,
     )
 
 
-def _record_facts(limits: Limits) -> tuple[Fact, ...]:
-    """Return what one draw tells."""
+def _record_facts(limits: GroupLimits, spent: float) -> tuple[PromiseFigure, ...]:
+    """Return what one draw tells, and the bounds on shares with it."""
     facts = CategoricalMechanism.matrix_facts(
-        uniform_matrix(limits.retention, limits.size_of_domain)
+        uniform_matrix(limits.retention, limits.size_of_domain), spent
     )
-    if limits.sampling is Sampling.PUBLISHED:
+    if limits.sampling is GroupSampling.PUBLISHED:
         gamma = next(fact for fact in facts if fact.symbol == "γ")
         one = "No draw multiplies anyone's odds on the value it was made from by more."
         return (replace(gamma, title="Odds factor of one draw", explanation=one),)
@@ -139,8 +185,8 @@ def on_each_side(delta: float) -> str:
     )
 
 
-def _side_explained(limits: Limits) -> str:
-    if limits.rule is not Rule.EXACT:
+def _side_explained(limits: GroupLimits) -> str:
+    if limits.rule is not PrivacyTest.EXACT:
         return "As you asked for it; the test bounds it from above, not from below."
     return (
         "An estimate is too high at least so often, and too low at least so often. Where a value"
@@ -148,7 +194,7 @@ def _side_explained(limits: Limits) -> str:
     )
 
 
-def _about_groups(level: float, attribute: Attribute, limits: Limits) -> str:
+def _about_groups(level: float, attribute: Attribute, limits: GroupLimits) -> str:
     groups = attribute.groups
     named = list(groups.names[:_MOST_NAMED]) if groups is not None else []
     if groups is not None and len(groups.names) > _MOST_NAMED:
@@ -163,7 +209,7 @@ def _about_groups(level: float, attribute: Attribute, limits: Limits) -> str:
     whence = Sentence(" from the most trusted release") if below else ""
     after = Sentence(" This release is made from that one, so it tells no more.") if below else ""
     off = Sentence("is off by more than {epsilon:.0%}", epsilon=limits.epsilon)
-    if limits.rule is Rule.EXACT:
+    if limits.rule is PrivacyTest.EXACT:
         return Sentence(
             "For any group of people {alike}, an estimate{whence} of how many share a "
             "value of {attribute} {off} at least {missed}: {sides}.{after}",
@@ -190,8 +236,8 @@ def _about_groups(level: float, attribute: Attribute, limits: Limits) -> str:
     )
 
 
-def _about_records(level: float, attribute: Attribute, limits: Limits) -> str:
-    if limits.sampling is Sampling.PUBLISHED:
+def _about_records(level: float, attribute: Attribute, limits: GroupLimits, spent: float) -> str:
+    if limits.sampling is GroupSampling.PUBLISHED:
         top = uniform_matrix(limits.retention, limits.size_of_domain)
         return Sentence(
             "Each value that is shown was perturbed once, which multiplies anyone's "
@@ -203,7 +249,7 @@ def _about_records(level: float, attribute: Attribute, limits: Limits) -> str:
         "Whatever anyone believed about a person's {attribute}, this release "
         "multiplies the odds by at most {gamma}",
         attribute=attribute.name,
-        gamma=at_most(top.gamma),
+        gamma=at_most(whole_odds(top.gamma, spent)),
     )
     if level >= limits.retention:
         return Sentence("{sentence}.", sentence=sentence)
@@ -211,23 +257,23 @@ def _about_records(level: float, attribute: Attribute, limits: Limits) -> str:
     return Sentence(
         "{sentence}, and by at most {gamma} in groups that are not resampled.",
         sentence=sentence,
-        gamma=at_most(whole.gamma),
+        gamma=at_most(whole_odds(whole.gamma, spent)),
     )
 
 
-def not_promised(level: float, limits: Limits) -> tuple[str, ...]:
+def not_promised(level: float, limits: GroupLimits) -> tuple[str, ...]:
     """Say what is not promised."""
     if level == 0.0:
         return LIMITS[1:]
     found = [_MANY_GROUPS, *LIMITS[1:], _ONE_COLUMN, _ONE_EDITION]
-    if limits.sampling is Sampling.PUBLISHED:
+    if limits.sampling is GroupSampling.PUBLISHED:
         found += [_COPIES_SHOW, _OTHERS_KNOWN]
     return tuple(found)
 
 
-def _missed(limits: Limits) -> tuple[float, str]:
+def _missed(limits: GroupLimits) -> tuple[float, str]:
     """Return the least true probability of a wrong estimate, and how it is known."""
-    if limits.rule is Rule.EXACT:
+    if limits.rule is PrivacyTest.EXACT:
         return limits.least_missed, "Computed exactly; no group falls below it."
     return (
         _least_by_bound(limits),
@@ -236,11 +282,11 @@ def _missed(limits: Limits) -> tuple[float, str]:
 
 
 @lru_cache(maxsize=64)
-def _least_by_bound(limits: Limits) -> float:
+def _least_by_bound(limits: GroupLimits) -> float:
     """Return how rarely an estimate is off in the worst of some groups that a bound lets pass."""
     p, m = limits.retention, limits.size_of_domain
     shares = np.linspace(0.1, 1.0, 10)
-    asked = np.ones(10) if limits.sampling is Sampling.BLIND else shares
+    asked = np.ones(10) if limits.sampling is GroupSampling.BLIND else shares
     allowed = allowed_size(limits.rule, p, m, asked, limits.epsilon, limits.delta)
     samples = np.clip(allowed, 1, 10_000).astype(np.int64)
     counts = np.round(shares * _LARGE).astype(np.int64)
@@ -259,7 +305,7 @@ def check_groups(
     samples: Integers | None,
     released: pd.Series,
     level: float,
-    limits: Limits,
+    limits: GroupLimits,
 ) -> tuple[Check, ...]:
     """Examine one released column.
 
@@ -334,7 +380,7 @@ def _check_totals(
     sizes: Integers,
     drawn: Integers,
     level: float,
-    limits: Limits,
+    limits: GroupLimits,
 ) -> Check:
     """Examine how often groups show their own values.
 

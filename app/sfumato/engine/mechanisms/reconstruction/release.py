@@ -21,8 +21,9 @@ share their keyed draws, so what differs is the protection and not chance.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -32,23 +33,40 @@ from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Indices, Integers, Words
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.count_queries import QUERIES, SELECTIVITY, QueryPool, query_pool
-from sfumato.engine.disclosure.group_privacy import Rule, allowed_size, private_groups
-from sfumato.engine.disclosure.group_risk import Parameter, QueryPoint, Setting, settings_of
-from sfumato.engine.disclosure.group_tails import Draw, release_tails
+from sfumato.engine.disclosure.group_privacy import PrivacyTest, allowed_size, private_groups
+from sfumato.engine.disclosure.group_risk import (
+    ModeCost,
+    Parameter,
+    QueryPoint,
+    RiskSetting,
+    settings_of,
+)
+from sfumato.engine.disclosure.group_tails import SampleDraw, release_tails
 from sfumato.engine.disclosure.grouped_values import GroupedValues, sampled_values
-from sfumato.engine.ladders.base_mechanism import ProfileTop
+from sfumato.engine.ladders.alias_sampling import ProfileTop
 from sfumato.engine.ladders.uniform_cells import Blocks
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.reconstruction.limits import (
-    Limits,
-    Sampling,
+    GroupLimits,
+    GroupSampling,
     blind_sizes,
     sample_sizes,
+    uses_bounds,
+)
+from sfumato.engine.mechanisms.reconstruction.share_bounds import (
+    MEASURED_SHARES,
+    SHARES,
+    ShareBounds,
+    ShareSource,
+    bounds_in,
+    measured_shares,
+    share_source,
 )
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups, value_counts
-from sfumato.engine.table.table import Dealt, GroupRows
+from sfumato.engine.table.table import GroupAssignment, GroupRows
 
 _TILE: Final = 1 << 18
 """How many records' words are drawn at once."""
@@ -60,11 +78,11 @@ def resampled_codes(
     codes: Codes,
     groups: MicroGroups,
     samples: Integers,
-    limits: Limits,
+    limits: GroupLimits,
     record_ids: Words,
     keys: tuple[AttributeKey, AttributeKey],
     context: Context,
-    dealt: Dealt | None = None,
+    dealt: GroupAssignment | None = None,
 ) -> Codes:
     """Return the most trusted release's codes.
 
@@ -111,7 +129,7 @@ def rows_to_draw(
     codes: Codes,
     groups: MicroGroups,
     samples: Integers,
-    limits: Limits,
+    limits: GroupLimits,
     record_ids: Words,
     keys: tuple[AttributeKey, AttributeKey],
     context: Context,
@@ -128,7 +146,9 @@ def rows_to_draw(
     return shown, rows, GroupRows(groups.codes[rows], codes[rows], shown[rows], words)
 
 
-def dealt_from(rows: GroupRows, sizes: Integers, samples: Integers, limits: Limits) -> Dealt:
+def dealt_from(
+    rows: GroupRows, sizes: Integers, samples: Integers, limits: GroupLimits
+) -> GroupAssignment:
     """Draw from whole groups, copy what is drawn, and deal it out to their rows.
 
     Parameters
@@ -141,11 +161,11 @@ def dealt_from(rows: GroupRows, sizes: Integers, samples: Integers, limits: Limi
         How records are drawn.
     """
     members = _Members(rows.members, sizes, samples)
-    values = rows.codes if limits.sampling.draw is Draw.BY_VALUE else None
+    values = rows.codes if limits.sampling.draw is SampleDraw.BY_VALUE else None
     drawn = members.draw(values, order=rows.words[0], start=rows.words[1])
     copies = members.copies(drawn, rows.shown[drawn], start=rows.words[2])
     places = members.dealt(order=rows.words[3])
-    return Dealt.of(rows.members[places], rows.words[3][places], copies)
+    return GroupAssignment.of(rows.members[places], rows.words[3][places], copies)
 
 
 class _Members:
@@ -286,13 +306,13 @@ class Gap:
     exact: int
 
 
-def group_figures(groups: GroupCounts, limits: Limits, context: Context) -> GroupFigures:
+def group_figures(groups: GroupCounts, limits: GroupLimits, context: Context) -> GroupFigures:
     """Work out what limits mean for the groups of a table.
 
     Raises
     ------
     LevelError, PolicyError
-        If the limits can't be kept, see `Limits.check`.
+        If the limits can't be kept, see `GroupLimits.check`.
     """
     samples = groups.kept.get(limits)
     if samples is None:
@@ -309,7 +329,7 @@ def group_figures(groups: GroupCounts, limits: Limits, context: Context) -> Grou
     )
     few = samples < sizes
     examples: tuple[tuple[int, int], ...] = ()
-    if limits.sampling is Sampling.BLIND:
+    if limits.sampling is GroupSampling.BLIND:
         asked = np.array(_EXAMPLES)
         drawn = blind_sizes(limits, asked, Part(context, 0.9, 1.0))
         examples = tuple(zip(_EXAMPLES, drawn.tolist(), strict=True))
@@ -328,7 +348,7 @@ def group_figures(groups: GroupCounts, limits: Limits, context: Context) -> Grou
     )
 
 
-def gap_of(limits: Limits) -> Gap:
+def gap_of(limits: GroupLimits) -> Gap:
     """Return what a test lets pass where half have the most frequent value, and what is true there.
 
     Raises
@@ -338,7 +358,7 @@ def gap_of(limits: Limits) -> Gap:
     """
     p, m, share = limits.retention, limits.size_of_domain, 0.5
     exact_limits = replace(limits, delta=min(limits.delta, 0.5))
-    exact = int(allowed_size(Rule.EXACT, p, m, share, limits.epsilon, exact_limits.delta))
+    exact = int(allowed_size(PrivacyTest.EXACT, p, m, share, limits.epsilon, exact_limits.delta))
     allowed = int(allowed_size(limits.rule, p, m, share, limits.epsilon, limits.delta))
     sample = np.array([max(min(allowed, 100_000), 1)])
     found = release_tails(
@@ -347,13 +367,16 @@ def gap_of(limits: Limits) -> Gap:
     return Gap(share, allowed, float(found.total[0]), exact)
 
 
-PROTECTIONS = ((Rule.SIMPLIFIED, Sampling.PUBLISHED), (Rule.EXACT, Sampling.BLIND))
+PROTECTIONS = (
+    (PrivacyTest.SIMPLIFIED, GroupSampling.PUBLISHED),
+    (PrivacyTest.EXACT, GroupSampling.BLIND),
+)
 """The two ways to protect groups that are compared with none."""
 
 
 def query_curves(
     grouped: GroupedValues,
-    start: Setting,
+    start: RiskSetting,
     context: Context,
     queries: int = QUERIES,
     selectivity: float = SELECTIVITY,
@@ -390,6 +413,64 @@ def query_curves(
     return tuple(points)
 
 
+MODES = (
+    (PrivacyTest.EXACT, GroupSampling.BLIND, ShareSource.NOISY),
+    (PrivacyTest.EXACT, GroupSampling.BLIND, ShareSource.ANY),
+    (PrivacyTest.EXACT, GroupSampling.PUBLISHED, ShareSource.ANY),
+    (PrivacyTest.SIMPLIFIED, GroupSampling.PUBLISHED, ShareSource.ANY),
+)
+"""The modes whose cost is told beside the one that is set, what is proposed first."""
+COST_QUERIES: Final = 500
+COST_SELECTIVITY: Final = 0.01
+
+
+def mode_costs(
+    grouped: GroupedValues, limits: GroupLimits, settings: Mapping[str, Any], context: Context
+) -> tuple[ModeCost, ...]:
+    """Return the mean relative error of count queries without protection, and by each mode.
+
+    All are asked the same queries, drawn once and answered by at least 1 % of the records; see
+    `query_curves` for what they are made with. Shares are measured for the comparison alone, with
+    the ε0 of the settings and noise that everyone knows.
+
+    Raises
+    ------
+    EstimationError
+        If no query is answered by enough records.
+    """
+    pool = query_pool(grouped, Part(context, 0.0, 0.2), COST_QUERIES, COST_SELECTIVITY)
+    desk = _Desk(grouped, pool)
+    own = (limits.rule, limits.sampling, ShareSource.ANY)
+    if uses_bounds(limits.rule, limits.sampling):
+        own = (limits.rule, limits.sampling, share_source(settings))
+    found = [ModeCost("", "", desk.error(limits, None, Part(context, 0.2, 0.3)))]
+    modes = list(dict.fromkeys((own, *MODES)))
+    for mode, part in one_by_one(Part(context, 0.3, 1.0), modes):
+        part.report(0.0, "Asking count queries")
+        rule, sampling, shares = mode
+        bounds = _bounds_of_mode(shares, settings, grouped)
+        asked = replace(limits, rule=rule, sampling=sampling, bounds=bounds)
+        error = desk.error_of_mode(asked, part)
+        found.append(ModeCost(rule.value, sampling.value, error, mode == own, shares.value))
+    return tuple(found)
+
+
+def _bounds_of_mode(
+    shares: ShareSource, settings: Mapping[str, Any], grouped: GroupedValues
+) -> ShareBounds | None:
+    """Return the bounds on shares that a mode would have in these groups."""
+    stated: Mapping[str, Any] = {
+        name: value
+        for name, value in {**settings, SHARES.name: shares.value}.items()
+        if name != MEASURED_SHARES.name
+    }
+    if shares is not ShareSource.NOISY:
+        return bounds_in(stated, None)
+    groups = GroupCounts(grouped.names, grouped.counts, "")
+    noise = KeyedNoise(KeyRing(bytes(SECRET_BYTES)))
+    return bounds_in(measured_shares(stated, "count queries", groups, noise), None)
+
+
 @dataclass(frozen=True)
 class _Desk:
     """One table with its pool of queries."""
@@ -398,27 +479,32 @@ class _Desk:
     pool: QueryPool
 
     def answer(
-        self, parameter: Parameter, value: float, setting: Setting, context: Context
+        self, parameter: Parameter, value: float, setting: RiskSetting, context: Context
     ) -> QueryPoint:
-        plain = self._error(self._limits(setting, *PROTECTIONS[0]), None, Part(context, 0.0, 0.3))
+        plain = self.error(self._limits(setting, *PROTECTIONS[0]), None, Part(context, 0.0, 0.3))
         protected: list[float | None] = []
         for place, (rule, sampling) in enumerate(PROTECTIONS):
             part = Part(context, 0.3 + 0.35 * place, 0.65 + 0.35 * place)
-            limits = self._limits(setting, rule, sampling)
-            try:
-                samples = sample_sizes(limits, self.grouped.counts, part)
-            except (LevelError, PolicyError):
-                protected.append(None)  # not even a single draw keeps these limits
-                continue
-            protected.append(self._error(limits, samples, part))
+            protected.append(self.error_of_mode(self._limits(setting, rule, sampling), part))
         return QueryPoint(parameter, value, plain, *protected)
 
-    def _limits(self, setting: Setting, rule: Rule, sampling: Sampling) -> Limits:
+    def _limits(
+        self, setting: RiskSetting, rule: PrivacyTest, sampling: GroupSampling
+    ) -> GroupLimits:
         asked = setting.limits
         size = self.grouped.values
-        return Limits(asked.epsilon, asked.delta, rule, sampling, setting.retention, size)
+        return GroupLimits(asked.epsilon, asked.delta, rule, sampling, setting.retention, size)
 
-    def _error(self, limits: Limits, samples: Integers | None, context: Context) -> float:
+    def error_of_mode(self, limits: GroupLimits, context: Context) -> float | None:
+        """Return the mean relative error of a protected release; None where there can be none."""
+        try:
+            samples = sample_sizes(limits, self.grouped.counts, context)
+        except (LevelError, PolicyError):
+            return None  # not even a single draw keeps these limits
+        return self.error(limits, samples, context)
+
+    def error(self, limits: GroupLimits, samples: Integers | None, context: Context) -> float:
+        """Return the mean relative error of a release; without samples no group is resampled."""
         records = self.grouped.counts.data
         groups = MicroGroups(np.repeat(self.grouped.cell_groups, records), self.grouped.sizes)
         released = resampled_codes(

@@ -26,9 +26,10 @@ import scipy
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import Flags, count_codes, distinct
+from sfumato.engine.core.values import Flags, count_codes
 from sfumato.engine.core.wording import Sentence, formatted
-from sfumato.engine.disclosure.coalition_risk import Restoration, restored_alone, restored_together
+from sfumato.engine.disclosure.best_guess import Restoration, restored_alone, restored_of_counts
+from sfumato.engine.disclosure.coalition_risk import restored_together
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.goodness_of_fit import ALARM, FALSE_ALARM, examine_kept, examine_spread
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
@@ -234,9 +235,9 @@ def damage_of(
     alone = restored_alone(matrices[0], frequencies, Part(context, 0.0, 0.1))
     together = restored_together(matrices, frequencies, Part(context, 0.1, 0.6))
     context.report(0.6, "Counting what the files show together")
-    observed = _counted(true, columns, size)
+    observed = restored_of_counts(true, columns, size)
     context.report(0.8, "Counting what a ladder would show")
-    fitting = _counted(true, [columns[0], *_ladder_below(falling, size)], size)
+    fitting = restored_of_counts(true, [columns[0], *_ladder_below(falling, size)], size)
     agree = np.logical_and.reduce([codes == columns[0] for codes in columns])
     right = columns[0] == true
     return Damage(
@@ -324,19 +325,6 @@ def _check_returns(returned: Flags, size: int) -> Check:
             shown=_shown(chance),
         ),
     )
-
-
-def _counted(true: Codes, columns: list[Codes], size: int) -> Restoration:
-    """Return what the true values' counts for every combination of released values tell."""
-    place = np.zeros(len(true), dtype=np.int64)
-    for codes in columns:
-        _, place = distinct(place * size + codes)
-    pairs, counts = np.unique(place * size + true, return_counts=True)
-    starts = np.flatnonzero(np.diff(pairs // size, prepend=-1))
-    records = np.add.reduceat(counts, starts)
-    guessed = np.maximum.reduceat(counts, starts).sum() / len(true)
-    squares = np.add.reduceat(counts.astype(np.float64) ** 2, starts)
-    return Restoration(float(guessed), float((squares / records).sum() / len(true)))
 
 
 def _ladder_below(falling: list[tuple[float, Codes]], size: int) -> list[Codes]:

@@ -44,25 +44,28 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Words
-from sfumato.engine.core.wording import Sentence, formatted
+from sfumato.engine.core.wording import Sentence, formatted, share_in_words
 from sfumato.engine.ladders.uniform import check_level, release_codes
 from sfumato.engine.ladders.uniform_cells import WORD, RecordDraws
 from sfumato.engine.matrices.privacy import check_retention
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.matrices.retention_matrix import (
+    RetentionMatrix,
+    uniform_epsilon,
+    uniform_matrix,
+)
 from sfumato.engine.mechanisms.adoption import (
+    ADOPTED_SPEC,
     adopted_identity,
     check_adopted_rows,
     check_adopted_settings,
     release_by_coverage,
     rungs_in,
-    without_adopted,
 )
 from sfumato.engine.mechanisms.base import (
-    Fact,
+    PromiseFigure,
     PublishedFacts,
     ReleaseRequest,
     Settings,
-    check_known,
 )
 from sfumato.engine.mechanisms.categorical import (
     CategoricalMechanism,
@@ -273,6 +276,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
     )
     order = 10
     ladder = ("uniform", 1)
+    settings = (ADOPTED_SPEC,)
 
     def recommendation(self, attributes: Attributes) -> str:
         """Recommend it where nothing is known of the values but which there are."""
@@ -293,7 +297,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         The only setting there is tells of adopted releases.
         """
         self.check_attributes(attributes)
-        check_known(self.title, without_adopted(settings))
+        self.check_stated(settings)
         check_adopted_settings(settings)
         for rung in rungs_in(settings):
             self.check_adopted_level(rung["level"])
@@ -336,6 +340,10 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         self.check_settings(attributes, settings)
         return uniform_matrix(check_retention(level), self.domain_of(attributes).size)
 
+    def epsilon_at(self, level: float, attributes: Attributes, settings: Settings) -> float:
+        """Return ε of a level; dozens are tried where rows share one, so no matrix is made."""
+        return uniform_epsilon(check_retention(level), self.domain_of(attributes).size)
+
     def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
         """Say by how much a release multiplies the odds on any value."""
         name = attributes[0].name
@@ -350,9 +358,11 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
             gamma=at_most(self.odds_factor(level, attributes, settings)),
         )
 
-    def facts(self, level: float, attributes: Attributes, settings: Settings) -> tuple[Fact, ...]:
+    def facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[PromiseFigure, ...]:
         """Return the figures behind the promise, and how many records show their true value."""
-        shown = Fact(
+        shown = PromiseFigure(
             "Pii",
             "Records that show their true value",
             float(self.matrix(level, attributes, settings).diagonal[0]),
@@ -372,8 +382,8 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
             values={
                 "retention": formatted(level, ".6g"),
                 "domain_size": formatted(domain.size, ","),
-                "own_share": formatted(level + (1.0 - level) / domain.size, ".4%"),
-                "other_share": formatted((1.0 - level) / domain.size, ".4%"),
+                "own_share": share_in_words(level + (1.0 - level) / domain.size),
+                "other_share": share_in_words((1.0 - level) / domain.size),
             },
         )
 

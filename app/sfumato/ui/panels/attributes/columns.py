@@ -7,7 +7,8 @@ household.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -18,14 +19,17 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from sfumato.analysis.findings import endangering
 from sfumato.analysis.pooled_rows import proposed_key, proposed_unit
+from sfumato.analysis.unit_price import UnitPrice, price_of_unit
 from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
+from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.long_leaving import propose_long_unit
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.long_survey import LongSurvey, measured_for_unit, surveyed
 from sfumato.project.release.units import beyond_largest, idle_bound, propose_unit, unit_sentence
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken, typeset
@@ -299,22 +303,58 @@ class ColumnsDelegate(QStyledItemDelegate):
 
 MOST_ROWS = 1_000_000
 _JOB = "unit"
+_PRICE_JOB = "unit price"
+_PRICES_SHOWN: Final = 4
+
+
+def _price_words(price: UnitPrice) -> str:
+    """Return what a unit costs, the proposal and the highest prices first."""
+    told = list(map(typeset, price.sentences))
+    left = len(told) - _PRICES_SHOWN
+    if left > 0:
+        words = tr("The other {count} are told by sfumato worth --by.")
+        told[_PRICES_SHOWN:] = [words.format(count=grouped(left))]
+    return "\n".join(told)
+
+
+@dataclass(frozen=True)
+class _UnitTold:
+    """A unit, and what is said of it: that its bound is idle, and what it costs."""
+
+    unit: Unit | None
+    idle: str = ""
+    price: UnitPrice | None = None
 
 
 def _proposed(
     document: Document,
-    table: Table | LongTable,
+    source: Table | LongSurvey,
     columns: Sequence[str],
     most_rows: int | None,
+    noise: KeyedNoise,
     context: Context,
-) -> tuple[Unit, str]:
-    """Return the unit, and what is to be said of its bound (for a job)."""
-    context.report(0.1, "Looking for what is the same in rows that belong together")
-    if isinstance(table, LongTable):
-        unit, largest = propose_long_unit(document, table, columns, most_rows, context)
-        return unit, beyond_largest(unit, largest)
-    unit = propose_unit(document, table, columns, most_rows)
-    return unit, idle_bound(unit, units_of(table, columns))
+) -> tuple[Document, _UnitTold]:
+    """Return the document with a unit, and what is to be said of it (for a job).
+
+    Where no bound is stated, the one is taken at which means and shares are known best. Statistics
+    that recipients are told, and that were measured of single rows, are measured anew.
+    """
+    context.report(0.0, "Looking for what is the same in rows that belong together")
+    price = None
+    if isinstance(source, LongSurvey):
+        unit, largest = propose_long_unit(document, source.table, columns, most_rows, context)
+        idle = beyond_largest(unit, largest)
+    else:
+        if most_rows is None:
+            alone = document.with_unit(None)
+            with suppress(SfumatoError):  # the unit or the policy say what is wrong
+                price = price_of_unit(alone, source, columns, noise, Part(context, 0.1, 0.9))
+                most_rows = price.proposed
+        unit = propose_unit(document, source, columns, most_rows)
+        idle = idle_bound(unit, units_of(source, columns))
+    document = document.with_unit(unit)
+    document = measured_for_unit(document, surveyed(source), noise)
+    return document, _UnitTold(document.unit, idle, price)
 
 
 class RecordKeyField(Card):
@@ -332,7 +372,7 @@ class RecordKeyField(Card):
     def __init__(self, session: Session) -> None:
         super().__init__(flat=True)
         self._session = session
-        words = self.tr("Records are known by")
+        words = self.tr("Record key")
         self.field = ChoiceField(name=words, chosen=self._choose, least=120, shrinks=True)
         caption = label(words, "strong", wrap=True)
         caption.setBuddy(self.field)
@@ -416,7 +456,8 @@ class UnitCard(Card):
     def __init__(self, session: Session) -> None:
         super().__init__(flat=True)
         self._session = session
-        self._idle: tuple[Unit, str] | None = None
+        self._told, self._priced = _UnitTold(None), ""
+        self._asked: object = None
         caption = label(tr("Rows belong to"), "strong", wrap=True)
         self.field, self.second = (
             ChoiceField(name=name, chosen=self._choose, least=90, shrinks=True)
@@ -447,7 +488,7 @@ class UnitCard(Card):
         columns = () if unit is None else unit.columns
         names = [spec.name for spec in document.columns if spec.role is not Role.SENSITIVE]
         choices = [(name, name) for name in names]
-        self.field.set_choices([("", tr("nobody else: each stands alone")), *choices])
+        self.field.set_choices([("", tr("nobody else: one row per person")), *choices])
         self.field.set_value(columns[0] if columns else "")
         others = [choice for choice in choices if choice[0] not in columns[:1]]
         self.second.set_choices([("", tr("no other")), *others])
@@ -456,14 +497,43 @@ class UnitCard(Card):
         self.bound.setVisible(unit is not None)
         if unit is not None:
             self.most_rows.set_value(unit.most_rows)
-            told = typeset(unit_sentence(document))
-            idle = self._idle[1] if self._idle is not None and self._idle[0] == unit else ""
-            say(self.note, f"{told} {typeset(idle)}".strip())
+            told = f"{typeset(unit_sentence(document))} {self._beside(unit)}"
+            say(self.note, told.strip())
         else:
-            say(self.note, "" if found is None else typeset(found[1]))
+            told = "" if found is None else typeset(found[1])
+            if found is not None and self._price_known(document, found[0]):
+                told = f"{told}\n{self._priced}".strip()
+            say(self.note, told)
         self.protect.setVisible(found is not None)
         if found is not None:
             self.protect.setText(tr("Protect by {column}").format(column=found[0]))
+
+    def _beside(self, unit: Unit) -> str:
+        """Return what was found when the unit was stated: an idle bound, and its price."""
+        told = self._told
+        if told.unit != unit:
+            return ""
+        price = "" if told.price is None else _price_words(told.price)
+        return f"{typeset(told.idle)}\n{price}".strip()
+
+    def _price_known(self, document: Document, column: str) -> bool:
+        """Return whether it is known what protecting by a column costs; find it out else."""
+        session, sensitive = self._session, tuple(document.sensitive)
+        asked = (column, document.policy, document.recipients, sensitive)
+        table = session.table
+        if self._asked == asked or table is None or not sensitive:
+            return self._asked == asked and bool(self._priced)
+        self._asked, self._priced = asked, ""
+        work = partial(price_of_unit, document, table, (column,), session.noise)
+
+        def keep(price: UnitPrice) -> None:
+            if self._asked == asked:
+                self._priced = _price_words(price)
+                self.refresh()
+
+        title = tr("Weighing what protection by {unit} costs").format(unit=column)
+        session.runner.run(title, work, keep, lambda _error: None, key=_PRICE_JOB)
+        return False
 
     def _protect(self) -> None:
         found = self.found()
@@ -488,18 +558,19 @@ class UnitCard(Card):
     def _state(self, columns: tuple[str, ...], most_rows: int | None) -> None:
         """Protect by columns, once a job has found what is the same in rows that share them."""
         session = self._session
-        before, table = session.document, session.source
-        if table is None:
+        before, table, long = session.document, session.table, session.long
+        source = table if long is None else long.survey
+        if source is None:
             return
-        work = partial(_proposed, before, table, columns, most_rows)
+        work = partial(_proposed, before, source, columns, most_rows, session.noise)
         title = tr("Looking for what is the same in rows of one {unit}")
         name = " + ".join(columns)
 
         text = tr("Protect by {column}").format(column=name)
 
-        def keep(answer: tuple[Unit, str]) -> None:
-            self._idle = answer
-            session.edit(text, before.with_unit(answer[0]), merge_key=("unit", columns))
+        def keep(answer: tuple[Document, _UnitTold]) -> None:
+            document, self._told = answer
+            session.edit(text, document, merge_key=("unit", columns))
             self.refresh()
 
         def refuse(error: SfumatoError) -> None:

@@ -44,7 +44,7 @@ from sfumato.ui.widgets.layout import (
     Card,
     ElidedButton,
     ElidedLabel,
-    Rule,
+    Hairline,
     beside,
     boxed,
     button,
@@ -53,13 +53,14 @@ from sfumato.ui.widgets.layout import (
     label,
     row,
     say,
+    set_look,
 )
 from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.painted import IconLabel, put_icon
 from sfumato.ui.widgets.tables import show_value
 
 
-class Shown(StrEnum):
+class IdentifierShown(StrEnum):
     """What recipients see in the place of an identifier."""
 
     NOTHING = "nothing"
@@ -79,10 +80,10 @@ class PseudonymEditor(QWidget):
         self._recipients: tuple[str, ...] = ()
         self.choice = ChoiceField(
             (
-                (Shown.NOTHING, self.tr("Dropped")),
-                (Shown.OWN, self.tr("A pseudonym for each recipient")),
-                (Shown.SHARED, self.tr("A pseudonym that all share")),
-                (Shown.SOME, self.tr("A pseudonym that some share")),
+                (IdentifierShown.NOTHING, self.tr("Dropped")),
+                (IdentifierShown.OWN, self.tr("A pseudonym for each recipient")),
+                (IdentifierShown.SHARED, self.tr("A pseudonym that all share")),
+                (IdentifierShown.SOME, self.tr("A pseudonym that some share")),
             )
         )
         self.choice.setAccessibleName(self.tr("In releases"))
@@ -113,21 +114,21 @@ class PseudonymEditor(QWidget):
             self._rebuild()
         for name, box in self.boxes.items():
             box.setChecked(name in sharing)
-            box.setVisible(shown is Shown.SOME)
-        self.tick_all.offer(len(self.boxes) if shown is Shown.SOME else 0)
+            box.setVisible(shown is IdentifierShown.SOME)
+        self.tick_all.offer(len(self.boxes) if shown is IdentifierShown.SOME else 0)
 
-    def _meaning(self, shown: Shown) -> str:
+    def _meaning(self, shown: IdentifierShown) -> str:
         return {
-            Shown.NOTHING: self.tr("It is in no release."),
-            Shown.OWN: self.tr(
+            IdentifierShown.NOTHING: self.tr("It is in no release."),
+            IdentifierShown.OWN: self.tr(
                 "Rows of the same unit can be linked within a recipient's releases, and not with"
                 " those of others."
             ),
-            Shown.SHARED: self.tr(
+            IdentifierShown.SHARED: self.tr(
                 "Recipients who pool their releases can link them row by row: together they know"
                 " everything that any of them was given about a unit."
             ),
-            Shown.SOME: self.tr(
+            IdentifierShown.SOME: self.tr(
                 "Those ticked can link their releases row by row: together they know everything"
                 " that any of them was given about a unit. All others have pseudonyms of their own."
             ),
@@ -143,12 +144,12 @@ class PseudonymEditor(QWidget):
 
     def _choose(self, shown: object) -> None:
         wanted = {
-            Shown.NOTHING: None,
-            Shown.OWN: Pseudonym(()),
-            Shown.SHARED: Pseudonym(None),
-            Shown.SOME: Pseudonym(self._recipients[:2]),
+            IdentifierShown.NOTHING: None,
+            IdentifierShown.OWN: Pseudonym(()),
+            IdentifierShown.SHARED: Pseudonym(None),
+            IdentifierShown.SOME: Pseudonym(self._recipients[:2]),
         }
-        if isinstance(shown, Shown):
+        if isinstance(shown, IdentifierShown):
             self.given.emit(wanted[shown])
 
     def _tick(self, _checked: bool = False) -> None:
@@ -159,12 +160,12 @@ class PseudonymEditor(QWidget):
         self.given.emit(Pseudonym(self._recipients if ticked else ()))
 
 
-def _shown(pseudonym: Pseudonym | None) -> Shown:
+def _shown(pseudonym: Pseudonym | None) -> IdentifierShown:
     if pseudonym is None:
-        return Shown.NOTHING
+        return IdentifierShown.NOTHING
     if pseudonym.shared_by is None:
-        return Shown.SHARED
-    return Shown.SOME if pseudonym.shared_by else Shown.OWN
+        return IdentifierShown.SHARED
+    return IdentifierShown.SOME if pseudonym.shared_by else IdentifierShown.OWN
 
 
 class CodingEditor(QWidget):
@@ -199,7 +200,12 @@ class CodingEditor(QWidget):
         self.setLayout(column(grid, self.told, self.problem, row(self.propose, None)))
 
     def show_coding(
-        self, coding: Coding | None, cut_off: int | None, alone: tuple[int, int] = (0, 0)
+        self,
+        coding: Coding | None,
+        cut_off: int | None,
+        alone: tuple[int, int] = (0, 0),
+        *,
+        units: bool = False,
     ) -> None:
         """Show how a column is coded.
 
@@ -210,7 +216,10 @@ class CodingEditor(QWidget):
         cut_off
             How many numbers lie beyond the ends, where that is known.
         alone
-            How many records have the smallest and the largest number where few do, else 0.
+            How many records, or units, have the smallest and the largest number where few do,
+            else 0.
+        units
+            Whether units are counted.
         """
         typing = coding == self._coding and any(field.hasFocus() for field in self.fields)
         self._coding = coding
@@ -218,10 +227,12 @@ class CodingEditor(QWidget):
         for field, number in zip(self.fields, stated, strict=True):
             if not typing:
                 field.setText("" if number is None else show_value(number))
-        say(self.told, self._words(coding, cut_off, alone))
+        say(self.told, self._words(coding, cut_off, alone, units))
         self.show_problem("")
 
-    def _words(self, coding: Coding | None, cut_off: int | None, alone: tuple[int, int]) -> str:
+    def _words(
+        self, coding: Coding | None, cut_off: int | None, alone: tuple[int, int], units: bool
+    ) -> str:
         """Return what the ends do, or why there should be some."""
         low, high = alone
         bottom, top = (None, None) if coding is None else (coding.bottom, coding.top)
@@ -234,14 +245,19 @@ class CodingEditor(QWidget):
             said.append(words.format(count=grouped(cut_off)))
         if high and top is None:
             words = self.tr("Records with the largest number, which few share: {count}.")
+            if units:
+                words = self.tr("Units with the largest number, which few share: {count}.")
             said.append(words.format(count=grouped(high)))
         if low and bottom is None:
             words = self.tr("Records with the smallest number, which few share: {count}.")
+            if units:
+                words = self.tr("Units with the smallest number, which few share: {count}.")
             said.append(words.format(count=grouped(low)))
         return " ".join(said)
 
-    def show_problem(self, text: str) -> None:
-        """Say what can't be done; an empty text takes it away."""
+    def show_problem(self, text: str, look: str = "danger") -> None:
+        """Say what can't be done, or need not; an empty text takes it away."""
+        set_look(self.problem, look)
         say(self.problem, text)
 
     def _give(self) -> None:
@@ -268,13 +284,13 @@ class CodingEditor(QWidget):
         return None if stated == [None, None, None] else Coding(*stated)
 
 
-class Section(QWidget):
+class CardSection(QWidget):
     """A part of the card with a rule above, and a caption unless it has one of its own."""
 
     def __init__(self, title: str, *widgets: QWidget) -> None:
         super().__init__()
         titled = (label(title, "caption"), *widgets) if title else widgets
-        self.setLayout(column(Rule(), *titled, margins=(0, Space.INSIDE, 0, 0)))
+        self.setLayout(column(Hairline(), *titled, margins=(0, Space.INSIDE, 0, 0)))
 
 
 class Detail(Card):
@@ -308,8 +324,8 @@ class Detail(Card):
         self.hierarchy = HierarchySection(session)
         self.problem = label("", "danger", wrap=True)
         self._kind_box = _captioned(self.tr("Kind"), self.kind)
-        self._parts: dict[QWidget, Section] = {
-            editor: Section(title, editor)
+        self._parts: dict[QWidget, CardSection] = {
+            editor: CardSection(title, editor)
             for title, editor in (
                 (self.tr("In releases"), self.pseudonyms),
                 (self.tr("Bins"), self.bins),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
 from PySide6.QtWidgets import QMenu, QWidget
@@ -24,8 +27,15 @@ from sfumato.engine.core.columns import (
 )
 from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.table.profile import BinWidths, alone_at_ends, suggest_binning, suggest_ends
+from sfumato.engine.table.profile import (
+    BinWidths,
+    EndsNotNeeded,
+    alone_at_ends,
+    suggest_binning,
+    suggest_ends,
+)
 from sfumato.engine.table.proposals import alike
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import proposed_domain
 from sfumato.formats.language import grouped
 from sfumato.project.document import edits
@@ -287,9 +297,10 @@ class AttributesPanel(Panel):
         if table is not None and spec.name in table.columns and numeric:
             series = table.column(spec.name)
             if pd.api.types.is_numeric_dtype(series.dtype):
-                alone = alone_at_ends(series)
+                alone = alone_at_ends(series, self._units_at_hand())
                 cut_off = None if spec.coded is None else beyond(series, spec.coded)
-        self.detail.coding.show_coding(spec.coding, cut_off, alone)
+        units = self.session.document.unit is not None
+        self.detail.coding.show_coding(spec.coding, cut_off, alone, units=units)
 
     def _weight_error(self, spec: ColumnSpec) -> SfumatoError | None:
         """Return why a column can't be a sampling weight; None where it can, or is none."""
@@ -413,6 +424,15 @@ class AttributesPanel(Panel):
             self.show_error(error)
             return None
 
+    def _units_at_hand(self) -> npt.NDArray[np.int64] | None:
+        """Return whose each row in memory is; None where rows stand alone."""
+        table, unit = self.session.at_hand, self.session.document.unit
+        if table is None or unit is None:
+            return None
+        with suppress(TableError):  # the check before a release says what is wrong with the unit
+            return units_of(table, unit.columns)
+        return None
+
     def _with_ends_of_all(self, series: pd.Series, name: str) -> pd.Series:
         """Return a column's rows in memory, and the ends of all, which bins have to reach."""
         insight = self.session.insight()
@@ -455,11 +475,15 @@ class AttributesPanel(Panel):
         text = tr("Rounding and ends of {column}").format(column=name)
         self.session.runner.run(
             tr("Looking for ends"),
-            lambda _context: replace(suggest_ends(series), step=step),
+            lambda _context: replace(suggest_ends(series, self._units_at_hand()), step=step),
             self.session.unless_changed(text, partial(self._set_coding, name=name)),
-            lambda error: self.detail.coding.show_problem(error_words(error)),
+            self._tell_no_ends,
             key=EDIT_KEY,
         )
+
+    def _tell_no_ends(self, error: SfumatoError) -> None:
+        fine = isinstance(error, EndsNotNeeded)
+        self.detail.coding.show_problem(error_words(error), "muted" if fine else "danger")
 
     # ----- domain
 

@@ -14,18 +14,16 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QLabel, QWidget
 
-from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES, CoalitionAnswer
-from sfumato.analysis.holdings import Basis, Holding, holdings_of
+from sfumato.analysis.coalitions import ROUNDING, CoalitionAnswer
+from sfumato.analysis.holdings import Holding, ReleaseBasis, holdings_of
 from sfumato.analysis.open_columns import figure_sentences
 from sfumato.analysis.pooled_numbers import NumbersCoalition, form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.wording import joined
+from sfumato.engine.core.wording import joined, small_number
 from sfumato.engine.matrices.privacy import epsilon_of_gamma
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import grouped, localized
-from sfumato.plots.axes import percent
 from sfumato.plots.pooled_numbers import BayesData
 from sfumato.project.adoption.adopt import beside_sentence, part_sentence
 from sfumato.project.document.model import PolicyEntry
@@ -39,8 +37,6 @@ from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
 
 TIED = 1e-12
 """Levels whose trust differs by less are the same."""
-ROUNDING = 1e-12
-"""Beliefs that differ by no more differ by rounding."""
 MOST_NAMED = 3
 
 
@@ -109,75 +105,12 @@ def coalition_sentence(
             attribute=attribute,
             best=best.recipient,
         )
-    if answer is None:
-        return sentence
-    return (
-        sentence
-        + " "
-        + tr(
-            "The best guess is right for {share} of the records; without any release, for"
-            " {without}.",
-            share=percent(answer.alone[0]),
-            without=percent(answer.without),
-        )
-    )
+    return sentence if answer is None else f"{sentence} {typeset(answer.guessed)}"
 
 
 def level_text(holding: Holding) -> str:
     """Return a holding's level as it is stated."""
     return statement_text(mechanism_called(holding.plan.mechanism), holding.statement)
-
-
-def agreement_sentence(answer: CoalitionAnswer) -> str:
-    """Return that the ladder gives a coalition what its most trusted member has, and how surely."""
-    names, risk = answer.names, answer.risk
-    if len(names) == 1:
-        return tr(
-            "{best} alone gives a record's true value a probability of {share} on average; the"
-            " frequencies alone give it {without}.",
-            best=names[0],
-            share=percent(risk.alone.average, 1),
-            without=percent(risk.without, 1),
-        )
-    sentence = tr(
-        "{names} give a record's true value, as released, a probability of {together} on average;"
-        " {best} alone, {alone}. Over all outcomes and values, the largest difference between the"
-        " two is {difference}",
-        names=listed(names),
-        best=names[0],
-        together=percent(risk.on_ladder.average, 1),
-        alone=percent(risk.alone.average, 1),
-        difference=tiny(risk.largest_difference),
-    )
-    if risk.largest_difference <= ROUNDING:
-        sentence += " " + tr("(rounding): they are the same")
-    independent = percent(risk.independent.average, 1)
-    if not risk.independent.exact:
-        independent += f" ± {percent(risk.independent.average_error, 1)}"
-    sentence = tr(
-        "{sentence}. With noise of its own in each release it would be {independent}.",
-        sentence=sentence,
-        independent=independent,
-    )
-    return f"{sentence} {tr(ROWS_CHANGE_PLACES)}" if answer.rows_change_places else sentence
-
-
-def tiny(difference: float) -> str:
-    """Return a small number in words that a person can read: ``0`` or ``2·10⁻¹⁶``."""
-    if difference == 0.0:
-        return "0"
-    mantissa, exponent = localized(f"{difference:.0e}").split("e")
-    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{mantissa}·10{raised}"
-
-
-def knowledge_words(samples: int, size: int) -> str:
-    """Return what somebody knows of the distribution, in words."""
-    if samples == 0:
-        return tr("the means and the covariance exactly")
-    return tr(
-        "what {count} released {count:record tells|records tell}", count=grouped(samples * size**2)
-    )
 
 
 def numbers_sentence(coalition: NumbersCoalition) -> str:
@@ -231,7 +164,7 @@ def bayes_sentence(data: BayesData, *, formed: bool = False) -> str:
     told = tr(
         "{known} On the ladder, the largest difference between a guess of {names} together and"
         " {best}'s own is {apart} of the spread",
-        apart=tiny(data.apart),
+        apart=typeset(small_number(data.apart)),
         **details,
     )
     if data.apart <= ROUNDING_OF_GUESSES:
@@ -431,7 +364,7 @@ class HoldersPage(AuditPage):
         """
         releases = self.session.steps.releases()
         asked = partial(holdings_of, self.session.document, entry, attributes, releases)
-        held = asked(Basis.RELEASED)
+        held = asked(ReleaseBasis.RELEASED)
         released = any(holding.recorded_at is not None for holding in held)
-        chosen = released and self.basis.value == Basis.RELEASED
-        return held if chosen else asked(Basis.PLANNED), released
+        chosen = released and self.basis.value == ReleaseBasis.RELEASED
+        return held if chosen else asked(ReleaseBasis.PLANNED), released

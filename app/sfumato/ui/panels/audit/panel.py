@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QPushButton, QToolButton, QWidget
 
-from sfumato.analysis.audit_answers import Answer, Asked, Question, answers, subjects_of
-from sfumato.analysis.findings import Severity
-from sfumato.analysis.readiness import looked_through
+from sfumato.analysis.answers import Answer, Severity
+from sfumato.analysis.audit_answers import Unanswered, answers, unanswered
+from sfumato.analysis.questions import all_questions
+from sfumato.analysis.questions.question import AuditQuestion, Topic
 from sfumato.analysis.steps import Step
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.table.table import Table
-from sfumato.project.release.long_table import LongTable
 from sfumato.ui.look.theme import Space, font
-from sfumato.ui.look.wording import typeset
+from sfumato.ui.look.wording import apart, spoken, typeset
 from sfumato.ui.panels.audit import PANEL
+from sfumato.ui.panels.audit.asking import inputs_from
 from sfumato.ui.panels.audit.holders import tr
 from sfumato.ui.panels.audit.pages import all_pages
-from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.base import Panel, PanelState, catch_up
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
-    Rule,
+    ElidedButton,
+    Hairline,
     ScrollPage,
+    boxed,
     button,
     column,
     fill,
@@ -57,29 +58,26 @@ _TAB_MARGIN = 8
 
 
 JOB: Final = "audit questions"
-QUESTIONS: Final[Mapping[Question, Topic]] = {
-    Question.TOGETHER: Topic.TOGETHER,
-    Question.FOUND: Topic.FOUND,
-    Question.GROUPS: Topic.GROUPS,
-    Question.LEAK: Topic.LEAK,
-}
 
 
 class AnswerCard(Card):
     """One question, its verdict, its answer, and what can be done."""
 
-    def __init__(self, topic: Topic, *actions: QPushButton, parent: QWidget | None = None) -> None:
-        super().__init__(tr(topic.value), parent=parent)
+    def __init__(
+        self, question: AuditQuestion, *actions: QPushButton, parent: QWidget | None = None
+    ) -> None:
+        title = spoken(question.title)
+        super().__init__(title, parent=parent)
         self.badge = Badge("clock", "muted", "", parent=self)
         self.answer = label("", wrap=True)
         self.figures = button(tr("All figures"), lambda: None, "quiet", "chevron-right")
-        self.figures.setAccessibleName(tr("All figures: {question}", question=tr(topic.value)))
+        self.figures.setAccessibleName(tr("All figures: {question}", question=title))
         self.put(self.badge, self.answer, FlowLayout(*actions, self.figures))
         self.badge.hide()
 
-    def show_answer(self, answer: Answer) -> None:
-        """Show what was found, by an icon, a word and sentences."""
-        self.answer.setText(" ".join(typeset(one) for one in answer.sentences if one))
+    def show_answer(self, answer: Answer, columns: Container[str] = ()) -> None:
+        """Show what was found, by an icon, a word and sentences that name columns."""
+        self.answer.setText(" ".join(apart(one, columns) for one in answer.sentences if one))
         self.badge.setVisible(answer.verdict is not None)
         if answer.verdict is not None:
             self.badge.show_state(*verdict_of(answer.verdict))
@@ -87,11 +85,38 @@ class AnswerCard(Card):
 
 def verdict_of(severity: Severity) -> tuple[str, str, str]:
     """Return a verdict's icon, colour and word."""
-    return {
-        Severity.GRAVE: ("danger", "danger", tr("Danger")),
-        Severity.CAUTION: ("caution", "caution", tr("Look closer")),
-        Severity.GOOD: ("good", "good", tr("Protected")),
-    }[severity]
+    look = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}[severity]
+    return look, look, spoken(severity.word)
+
+
+class LeftOut(QWidget):
+    """Names the recipients whom the answers leave out, each with the way to what is missing."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._lines = column(spacing=Space.TIGHT)
+        self.setLayout(self._lines)
+        self.hide()
+
+    def show_recipients(self, found: Sequence[Unanswered]) -> None:
+        """Show why each of some recipients is left out; nobody takes the list away."""
+        while (item := self._lines.takeAt(0)) is not None:
+            if (line := item.widget()) is not None:
+                line.hide()
+                line.deleteLater()
+        for one in found:
+            words = tr(
+                "The answers leave {name} out: {reason}",
+                name=one.recipient,
+                reason=typeset(one.sentence),
+            )
+            go = partial(self._session.place_requested.emit, "policy", one.column, one.recipient)
+            way = ElidedButton(tr("Go to {name}", name=one.recipient), go)
+            said = Badge("caution", "caution", words, look="caution", wrap=True)
+            said.word.setObjectName("left out")
+            self._lines.addWidget(boxed(row((said, 3), (way, 1)), self))
+        self.setVisible(bool(found))
 
 
 class Overview(ScrollPage):
@@ -109,19 +134,22 @@ class Overview(ScrollPage):
         super().__init__(parent)
         self._session = session
         self._asked: tuple[object, ...] = ()
-        self._answers: tuple[Answer, ...] = ()
+        self._answers: Mapping[str, Answer] = {}
         find = button(self.tr("Find a &person…"), self.person_asked.emit, icon="search")
         bring = button(self.tr("Choose the found &file…"), self.file_asked.emit, icon="open")
-        self.trouble = label("", "muted", wrap=True)
+        self.trouble = label("", "danger", wrap=True)
         self.column.addWidget(self.trouble)
         self.trouble.hide()
-        self.cards: dict[Question, AnswerCard] = {}
-        actions = {Question.FOUND: (find,), Question.LEAK: (bring,)}
-        for question, topic in QUESTIONS.items():
-            card = AnswerCard(topic, *actions.get(question, ()), parent=self)
-            card.figures.clicked.connect(partial(self._ask_topic, topic))
-            self.cards[question] = card
-            self.column.addWidget(card)
+        self.left_out = LeftOut(session, self)
+        self.column.addWidget(self.left_out)
+        self.cards: dict[str, AnswerCard] = {}
+        actions = {"found": (find,), "leak": (bring,)}
+        for question in all_questions():
+            if question.in_short:
+                card = AnswerCard(question, *actions.get(question.name, ()), parent=self)
+                card.figures.clicked.connect(partial(self._ask_topic, question.topic))
+                self.cards[question.name] = card
+                self.column.addWidget(card)
         self.find_button, self.bring_button = find, bring
         self.column.addStretch(1)
         self._say_waiting()
@@ -144,7 +172,8 @@ class Overview(ScrollPage):
 
     def state(self) -> PanelState:
         """Return whether the questions are answered, and how."""
-        known = [one.verdict for one in self._answers if one.verdict is not None]
+        told = (one.verdict for one in self._answers.values())
+        known = [verdict for verdict in told if verdict is not None]
         if not known:
             return PanelState.EMPTY
         return PanelState.ATTENTION if Severity.GRAVE in known else PanelState.DONE
@@ -152,61 +181,44 @@ class Overview(ScrollPage):
     def refresh(self, _changed: object = None) -> None:
         """Ask again where something has changed, while somebody looks."""
         session = self._session
-        source, document = session.source, session.document
-        names = [name for entry in document.policy for name in entry.attributes]
-        if source is None or not names:
+        if session.source is None or not session.document.policy:
             session.runner.cancel(JOB)
-            self._asked, self._answers = (), ()
+            self._asked, self._answers = (), {}
+            self.left_out.show_recipients(())
             self._say_waiting()
             self.state_changed.emit()
             return
         if not self.isVisible():
             return
-        encoded = {name: session.attribute(name) for name in names}
-        known = {name: column for name, column in encoded.items() if column is not None}
-        releases = session.steps.releases()
-        asked = (source, document, releases, tuple(sorted(known)))
-        rows = session.all_rows()
-        if rows is None or len(known) < len(encoded) or asked == self._asked:
+        asked, inputs = inputs_from(session)
+        if inputs is None or asked == self._asked:
             return
-        self._asked, keys = asked, session.keys
-        attributes = {name: column.attribute for name, column in known.items()}
-        columns = session.columns_of(source) if isinstance(source, Table) else None
-        subjects = subjects_of(rows, attributes)
-
-        def work(context: Context) -> tuple[Answer, ...]:
-            part, rest = Part(context, 0.0, 0.3), Part(context, 0.3, 1.0)
-            leaving = (
-                looked_through(document, cast(LongTable, source), keys, part)[1]
-                if columns is None
-                else columns.of(document)
-            )
-            return answers(Asked(document, leaving, attributes, releases, subjects), rest)
-
+        self._asked = asked
+        self.left_out.show_recipients(unanswered(inputs.document, inputs.attributes))
         say(self.trouble, "")
         for card in self.cards.values():
             if not card.answer.text() or not self._answers:
                 card.answer.setText(self.tr("Being answered…"))
         session.runner.run(
             self.tr("Answering the audit's questions"),
-            work,
+            partial(answers, inputs),
             partial(self._show, asked),
             partial(self._refuse, asked),
             key=JOB,
         )
 
-    def _show(self, asked: tuple[object, ...], found: tuple[Answer, ...]) -> None:
+    def _show(self, asked: tuple[object, ...], found: Mapping[str, Answer]) -> None:
         if asked is not self._asked:
             return
         self._answers = found
-        for answer in found:
-            self.cards[answer.question].show_answer(answer)
+        for name, answer in found.items():
+            self.cards[name].show_answer(answer, self._session.document.column_names)
         self.state_changed.emit()
 
     def _refuse(self, asked: tuple[object, ...], error: SfumatoError) -> None:
         if asked is self._asked:
-            self._answers = ()
-            self._say_waiting()
+            self._answers = {}
+            self._say(self.tr("Not answered: see above."))
             say(self.trouble, " ".join(error_texts(error)))
             self.state_changed.emit()
 
@@ -216,6 +228,10 @@ class Overview(ScrollPage):
             "Answered once a table is open, a sensitive attribute has a mechanism, and somebody is"
             " to receive it."
         )
+        self._say(words)
+
+    def _say(self, words: str) -> None:
+        """Say the same in place of each answer."""
         for card in self.cards.values():
             card.badge.hide()
             card.answer.setText(words)
@@ -297,7 +313,7 @@ class Questions(QWidget):
     def show_current(self, page: AuditPage) -> None:
         """Show a page as chosen, among those of its question, without telling anyone."""
         self._topic = page.topic
-        self.heading.setText(page.translated(page.topic.value))
+        self.heading.setText(spoken(page.topic.value))
         for other, tab in self._tabs.items():
             tab.setChecked(other is page)
             policy = Qt.FocusPolicy.StrongFocus if other is page else Qt.FocusPolicy.ClickFocus
@@ -364,7 +380,7 @@ class AuditPanel(Panel):
         self.questions = Questions(self.pages, self._head_line)
         self.questions.chosen.connect(self._show)
         self.questions.left.connect(self.show_questions)
-        self._head_line.setLayout(column(self.questions, Rule()))
+        self._head_line.setLayout(column(self.questions, Hairline()))
         self.report = button(self.tr("Report…"), self._show_report, icon="file")
         self.add_to_head(self.report)
         self.overview.topic_asked.connect(self._show_topic)
@@ -376,6 +392,8 @@ class AuditPanel(Panel):
             session.table_changed,
             session.profiles_changed,
             session.attribute_changed,
+            session.project_changed,
+            session.ledger_changed,
         ):
             signal.connect(self.in_sight(self._offer_pages))
         self._offer_pages()

@@ -9,20 +9,20 @@ from typing import Final
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.coalitions import RealizedReport, weigh_held
+from sfumato.analysis.coalitions import RealizedReport, realized_sentences, weigh_held
 from sfumato.analysis.holdings import Holding
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.disclosure.realized_risk import RealizedRisk
-from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
+from sfumato.engine.disclosure.record_risk import RecordRisk
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.plots.coalitions import RealizedData, build_realized_distribution
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.audit.holders import ROUNDING, listed, tiny, tr
+from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.panels.audit.holders import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import boxed, column, label
+from sfumato.ui.widgets.layout import boxed, column, label, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import ResponsiveRow
@@ -114,9 +114,9 @@ class ReleasedFiles(QWidget):
             return
         found = report.risk
         names = report.members
-        self._say(_sentence(names, found.risk, expected), _worst(attribute, found))
-        self.agreement.setText(_agreement(names, found))
-        self.agreement.setVisible(len(names) > 1)
+        told, *agreement = map(typeset, realized_sentences(report, expected))
+        self._say(told, _worst(attribute, found))
+        say(self.agreement, " ".join(agreement))
         data = RealizedData(entry.key, names, found.risk, expected)
         self.plot.show()
         self.plot.show_plot(partial(build_realized_distribution, data))
@@ -132,25 +132,6 @@ class ReleasedFiles(QWidget):
         self.agreement.hide()
         self.plot.clear()
         self.plot.hide()
-
-
-def _sentence(names: Sequence[str], risk: RecordRisk, expected: RecordRisk) -> str:
-    holders = tr("{best} alone", best=names[0]) if len(names) == 1 else listed(names)
-    verb = tr("gives") if len(names) == 1 else tr("give")
-    return tr(
-        "{holders} {verb} a record's true value a probability of {share} on average; {expected} was"
-        " to be expected. For {likely} of the records it is at least {half}, for {certain} at least"
-        " {high}. The best guess is right for {guessed} of them.",
-        holders=holders,
-        verb=verb,
-        share=percent(risk.average, 1),
-        expected=percent(expected.average, 1),
-        likely=percent(risk.likely, 1),
-        half=percent(LIKELY, 0),
-        certain=percent(risk.certain, 1),
-        high=percent(CERTAIN, 0),
-        guessed=percent(risk.guessed, 1),
-    )
 
 
 def _worst(attribute: Attribute, found: RealizedRisk) -> str:
@@ -169,18 +150,3 @@ def _worst(attribute: Attribute, found: RealizedRisk) -> str:
             )
         )
     return tr("In most danger, on average: {values}.", values=", ".join(told))
-
-
-def _agreement(names: Sequence[str], found: RealizedRisk) -> str:
-    sentence = tr(
-        "With all that they hold, {compared} of {records} {records:record|records}"
-        " {compared:was|were} weighed again: the largest difference from what {best} believes"
-        " alone is {difference}",
-        compared=grouped(found.compared),
-        records=grouped(found.records),
-        best=names[0],
-        difference=tiny(found.largest_difference),
-    )
-    if 0.0 < found.largest_difference <= ROUNDING:
-        sentence += " " + tr("(rounding): they are the same")
-    return sentence + "."

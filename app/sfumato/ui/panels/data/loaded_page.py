@@ -21,13 +21,24 @@ from PySide6.QtWidgets import (
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.formats.language import grouped, localized
-from sfumato.project.release.long_table import frame_of
+from sfumato.formats.options import ReadOptions
+from sfumato.project.release.witnesses import frame_of
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, text_field
-from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, boxed, button, column, label, row
-from sfumato.ui.widgets.painted import draw_text
+from sfumato.ui.widgets.layout import (
+    ElidedButton,
+    ElidedLabel,
+    EmptyState,
+    boxed,
+    button,
+    column,
+    label,
+    row,
+)
+from sfumato.ui.widgets.notes_list import NotesList, column_marks, counted
+from sfumato.ui.widgets.painted import draw_text, put_icon
 from sfumato.ui.widgets.responsive import FlowLayout, Pages
 from sfumato.ui.widgets.tables import (
     Cell,
@@ -63,6 +74,8 @@ def describe(profile: ColumnProfile) -> str:
         share = 100 * profile.missing / max(profile.count, 1)
         shown = localized(f"{share:.0f}") if share >= 1 else "<1"
         parts.append(tr("Profiles", "{share} % missing").format(share=shown))
+    if why := sum(reason.count for reason in profile.reasons):
+        parts.append(tr("Profiles", "{count} with a reason").format(count=grouped(why)))
     return " · ".join(parts)
 
 
@@ -93,6 +106,9 @@ def explain(profile: ColumnProfile) -> str:
         for top in profile.top[:6]:
             share = 100 * top.count / max(profile.present, 1)
             lines.append(f"{show_value(top.value)}   {localized(f'{share:.1f}')} %")
+    if profile.reasons:
+        lines.append(tr("Profiles", "Missing with a reason:"))
+        lines += [f"{show_value(why.value)}   {grouped(why.count)}" for why in profile.reasons[:12]]
     return "\n".join(lines)
 
 
@@ -242,6 +258,12 @@ class LoadedPage(QWidget):
         header.setSortIndicatorShown(True)
         header.setSortIndicatorClearable(True)
         header.sortIndicatorChanged.connect(self._sort)
+        self.notes = NotesList(self, counts=False)
+        self.remarks = ElidedButton("", None)
+        put_icon(self.remarks, "chevron-down")
+        self.remarks.setCheckable(True)
+        self.remarks.setChecked(True)
+        self.remarks.toggled.connect(lambda _on: self._show_notes())
         self._build_parts()
         self._lay_out()
         session.table_changed.connect(self.refresh)
@@ -273,16 +295,19 @@ class LoadedPage(QWidget):
         caption.setBuddy(self.title)
         top = row((names, 1), caption, self.title, self.reread)
         work = row(self.side, (self.table, 1), spacing=Space.BETWEEN)
-        self.setLayout(column(top, self.parts, (work, 1), spacing=12))
+        below = column(row(self.remarks, None), self.notes, spacing=Space.TIGHT)
+        self.setLayout(column(top, self.parts, (work, 1), below, spacing=12))
 
     def refresh(self) -> None:
         """Show the session's table."""
         table, long = self._session.table, self._session.long
         self._session.runner.cancel(ROWS_KEY)
+        self._show_notes()
         self.parts.setVisible(long is not None)
         self.table.horizontalHeader().setSortIndicatorShown(long is None)
         if table is not None:
-            self._show_rows(FrameModel(table.frame, table.value_labels))
+            marks = column_marks(self.notes.notes)
+            self._show_rows(FrameModel(table.frame, table.value_labels, marks=marks))
         else:
             self._model = None
             self.table.setModel(None)
@@ -297,6 +322,18 @@ class LoadedPage(QWidget):
             self._show_around(0)
         self._show_names()
         self._show_profiles()
+
+    def _show_notes(self) -> None:
+        """Show the remarks of the table's reading, unless the person has put them away."""
+        source = self._session.document.source
+        options = ReadOptions.from_dict(dict(source.options if source else {}))
+        found = ReadOptions.from_dict(dict(source.found)) if source and source.found else options
+        notes = (source.notes if source else None) or ()
+        self.notes.show_notes(notes, options, found)
+        self.remarks.setVisible(bool(self.notes.lines.count()))
+        self.remarks.say(counted(self.notes.notes))
+        put_icon(self.remarks, "chevron-down" if self.remarks.isChecked() else "chevron-right")
+        self.notes.setVisible(self.remarks.isChecked() and bool(self.notes.lines.count()))
 
     def _show_rows(self, model: FrameModel) -> None:
         self._model = model
@@ -319,7 +356,8 @@ class LoadedPage(QWidget):
                 return
             self._first, frame = found
             last = self._first + len(frame)
-            self._show_rows(FrameModel(frame, batches.value_labels, self._first + 1))
+            marks = column_marks(self.notes.notes)
+            self._show_rows(FrameModel(frame, batches.value_labels, self._first + 1, marks))
             self.table.scrollTo(self.table.model().index(place - self._first, 0), _TOP)
             self.place.set_value(place + 1)
             self.earlier.setEnabled(self._first > 0)

@@ -5,7 +5,7 @@ The work of the loading job, and what becomes of earlier decisions, is here too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -19,11 +19,12 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import FileError
-from sfumato.formats.language import grouped
-from sfumato.formats.reading import Note, Place, ReadOptions, detect_options, read_known, sheets_of
+from sfumato.formats.reading import Place, ReadOptions, detect_options, read_known, sheets_of
 from sfumato.jobs import Ending, Job
-from sfumato.project.document.model import Document, Source
-from sfumato.project.source import long_source_at, title_of
+from sfumato.project.document.model import Document, TableSource
+from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.rules.rules import apply_rules
+from sfumato.project.source import check_keys, long_source_at, source_read, title_of
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken, time_left
@@ -42,12 +43,14 @@ from sfumato.ui.widgets.responsive import Pages
 
 
 @dataclass(frozen=True)
-class Found:
+class FirstLook:
     """What a first look at a file told."""
 
     path: Place
     options: ReadOptions
     sheets: tuple[str, ...]
+    stated: ReadOptions | None = None
+    """How it is read, where that is not as it seems to be meant."""
 
 
 @dataclass(frozen=True)
@@ -64,30 +67,29 @@ class Loaded:
         Its columns' profiles and proposals.
     kept
         Whether the decisions about an earlier table were taken over.
-    notes
-        Remarks on what was read.
-    skipped
-        How many rows were left out, as the options say.
     """
 
     table: Table | LongSource
     document: Document
     insight: Insight
     kept: bool
-    notes: tuple[Note, ...]
-    skipped: int
 
 
-def look(path: Place, context: Context = Silent()) -> Found:  # noqa: B008 (it holds nothing)
+def look(path: Place, context: Context = Silent()) -> FirstLook:  # noqa: B008 (it holds nothing)
     """Find out how a file is most likely meant, or which tables a database has."""
     options, sheets = detect_options(path), sheets_of(path, context)
     if sheets and not options.sheet:
         options = replace(options, sheet=sheets[0])
-    return Found(path, options, sheets)
+    return FirstLook(path, options, sheets)
 
 
 def load(
-    path: Place, options: ReadOptions, document: Document, context: Context, memory: float = inf
+    path: Place,
+    options: ReadOptions,
+    document: Document,
+    context: Context,
+    memory: float = inf,
+    releases: Sequence[ReleaseRecord] = (),
 ) -> Loaded:
     """Read a file, look at its columns, and make the document that goes with it.
 
@@ -101,6 +103,8 @@ def load(
         Progress and cancelling.
     memory
         How many bytes the table may take; a longer one is read in parts where it can be.
+    releases
+        Those made already: their record keys have to be read as they were.
     """
     path = path.absolute() if isinstance(path, Path) else path
     table: Table | LongSource
@@ -108,22 +112,23 @@ def load(
     if isinstance(path, Path) and (
         found := long_source_at(path, options, memory, path.parent, part)
     ):
-        table, source = look_at_long(found[0], Part(context, 0.4, 1.0)), found[1]
-        batches = found[0].batches
-        return _loaded(table, table.insight, source, document, batches.notes, batches.skipped)
+        if releases:
+            check_keys(document, found[0], path, options, releases)
+        table = look_at_long(found[0], Part(context, 0.4, 1.0))
+        return _loaded(table, table.insight, found[1], document)
     result, digest = read_known(path, options, Part(context, 0.0, 0.8))
+    if releases:
+        check_keys(document, result.table, path, options, releases)
     insight = look_at(result.table, Part(context, 0.8, 1.0))
-    source = Source(str(path), digest, result.table.rows, options.to_dict())
-    return _loaded(result.table, insight, source, document, result.notes, result.skipped_rows)
+    source = source_read(path, digest, options, result)
+    return _loaded(result.table, insight, source, document)
 
 
 def _loaded(
     table: Table | LongSource,
     insight: Insight,
-    source: Source,
+    source: TableSource,
     document: Document,
-    notes: tuple[Note, ...],
-    skipped: int,
 ) -> Loaded:
     """Return a table with the document that goes with it; see `load`."""
     names = [proposal.spec.name for proposal in insight.proposals]
@@ -135,7 +140,7 @@ def _loaded(
         columns = tuple(proposal.spec for proposal in insight.proposals)
         options = ReadOptions.from_dict(dict(source.options))
         changed = Document(title=title_of(source.place, options), source=source, columns=columns)
-    return Loaded(table, changed, insight, kept, notes, skipped)
+    return Loaded(table, changed, insight, kept)
 
 
 SHOWN = 4
@@ -148,8 +153,9 @@ class WelcomePage(QWidget):
     ----------
     session
         Knows the recent projects.
-    choose, open_sample
-        What the person does to open a table.
+    choose, open_sample, open_blank
+        What the person does to open a table: one of theirs, the sample with all decided, or with
+        nothing decided.
     """
 
     def __init__(
@@ -157,6 +163,7 @@ class WelcomePage(QWidget):
         session: Session,
         choose: Callable[[], object],
         open_sample: Callable[[], object],
+        open_blank: Callable[[], object],
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
@@ -170,9 +177,15 @@ class WelcomePage(QWidget):
         self.open_button = button(self.tr("Open a table…"), choose, "primary", "open")
         self.database_button = button(self.tr("From a database…"), ask, icon="data")
         self.sample_button = button(self.tr("Try the sample"), open_sample, icon="sample")
-        for each in (self.open_button, self.database_button, self.sample_button):
+        self.blank_button = button(self.tr("Blank sample"), open_blank, icon="file")
+        for each in (self.open_button, self.database_button):
             self.empty.add_button(each)
-        self.empty.add_note(self.tr("The sample is a made-up clinic with 10,000 patients."))
+        self.empty.add_line(self.sample_button, self.blank_button)
+        words = self.tr(
+            "The sample is a made-up clinic with 10,000 patients: everything is decided, or, if it"
+            " is blank, yours to decide."
+        )
+        self.empty.add_note(words)
         self.facts = self._build_facts()
         self._recent = QVBoxLayout()
         self._recent.setSpacing(Space.TIGHT)
@@ -198,7 +211,7 @@ class WelcomePage(QWidget):
                 "key",
                 self.tr(
                     "The secret that releases are made with is in it, encrypted by your"
-                    " passphrase. Nobody can restore a passphrase that is lost."
+                    " passphrase. Only a recovery sheet, which you print, replaces a lost one."
                 ),
             ),
             (
@@ -300,7 +313,8 @@ class DataPanel(Panel):
         """Build the panel."""
         session = self.session
         self.pages = Pages(self)
-        self.welcome = WelcomePage(session, self.choose, self.open_sample, self.pages)
+        ways = (self.choose, self.open_finished_sample, self.open_sample)
+        self.welcome = WelcomePage(session, *ways, self.pages)
         self.importing = ImportPage(session, self.pages)
         yield
         self.waiting = WaitingPage(self.pages)
@@ -310,7 +324,10 @@ class DataPanel(Panel):
         self.body.addWidget(self.pages, 1)
         self.other = button(self.tr("Open another table…"), self.choose, icon="open")
         self.back = button(self.tr("Cancel"), self._cancel_import)
-        for widget in (self.other, self.back):
+        follow = session.edition_requested.emit
+        words = self.tr("The same table a month later: what it changes is told first.")
+        self.next = button(self.tr("Open next edition…"), follow, icon="data", tip=words)
+        for widget in (self.next, self.other, self.back):
             self.add_to_head(widget)
         self.load_button = self.set_primary(self.tr("Load table"), "table")
         self.load_button.clicked.connect(self._act)
@@ -322,10 +339,13 @@ class DataPanel(Panel):
         session = self.session
         self.importing.previewed.connect(self._allow_loading)
         self.loaded.reread.clicked.connect(self._read_again)
+        self.loaded.notes.wanted.connect(self.read_otherwise)
         session.table_requested.connect(self.open_file)
+        session.reading_requested.connect(self.read_otherwise)
         session.table_changed.connect(self._show_page)
         session.document_changed.connect(self._show_page)
-        session.runner.job_finished.connect(lambda _job: self.state_changed.emit())
+        session.project_changed.connect(self._show_page)
+        session.runner.job_finished.connect(self._tell_state)
 
     def _build_gone(self) -> EmptyState:
         """Return the page of an opened project whose table is not read."""
@@ -368,6 +388,7 @@ class DataPanel(Panel):
         importing, loaded = page is self.importing, page is self.loaded
         self.back.setVisible(importing)
         self.other.setVisible(loaded or page is self.gone)
+        self.next.setVisible(self.session.project is not None and self.other.isVisibleTo(self))
         self.load_button.setVisible(importing or loaded)
         words = self.tr("Choose attributes") if loaded else self.tr("Load table")
         self.set_primary(words, "attributes" if loaded else "table")
@@ -383,28 +404,50 @@ class DataPanel(Panel):
             self.open_file(path)
 
     def open_sample(self) -> None:
-        """Open the table that comes with Sfumato."""
+        """Look at the sample's table, of which nothing is decided."""
         self.open_file(resource_path("samples", "clinic.csv"))
+
+    def open_finished_sample(self) -> None:
+        """Open the sample with all that its rules decide, and show who gets what of it."""
+        session, words = self.session, self.tr("Open the sample")
+        path, noise, memory = resource_path("samples", "clinic.csv"), session.noise, session.memory
+        rules = resource_path("samples", "clinic.toml").read_text(encoding="utf-8")
+
+        def work(context: Context) -> Loaded:
+            found = load(path, detect_options(path), Document(), context, memory)
+            held = found.table.survey if isinstance(found.table, LongSource) else found.table
+            decided = apply_rules(rules, held, found.document, path.parent, noise)
+            return replace(found, document=decided)
+
+        def take(found: Loaded) -> None:
+            session.open_table(words, found.table, found.document, found.insight)
+            self._settle()
+            session.panel_requested.emit("policy")
+
+        self.messages.clear()
+        job = session.runner.run(words, work, take, self.show_load_error, key=LOAD_KEY)
+        self.wait_for(job, self.welcome)
 
     def open_file(self, path: Place) -> None:
         """Look at a file and show how it would be read."""
         self.messages.clear()
         self.waiting.watch(self._look(path, partial(look, path)))
 
-    def _show_found(self, found: Found) -> None:
+    def _show_found(self, found: FirstLook) -> None:
         self._turn_to(self.importing)
         self._fresh = True
-        self.importing.show_file(found.path, found.options, found.sheets)
+        options = found.stated or found.options
+        self.importing.show_file(found.path, options, found.sheets, found.options)
 
     def _read_again(self) -> None:
         """Show how the loaded table is read, to change it."""
         source = self.session.document.source
         if source is None:
             return
-        path, options = source.place, ReadOptions.from_dict(dict(source.options))
-        self._look(path, lambda context: Found(path, options, sheets_of(path, context)))
+        path, stated = source.place, ReadOptions.from_dict(dict(source.options))
+        self._look(path, lambda context: replace(look(path, context), stated=stated))
 
-    def _look(self, path: Place, work: Callable[[Context], Found]) -> Job:
+    def _look(self, path: Place, work: Callable[[Context], FirstLook]) -> Job:
         words = self.tr("Looking at {file}").format(file=path.name)
         run = self.session.runner.run
         return run(words, work, self._show_found, self._show_refusal, key=LOAD_KEY)
@@ -432,30 +475,41 @@ class DataPanel(Panel):
 
     def load(self) -> None:
         """Read the chosen file as it is previewed."""
-        path, options = self.importing.path, self.importing.options
+        if self.importing.path is not None:
+            self._load(self.importing.path, self.importing.options, self.importing)
+
+    def read_otherwise(self, options: ReadOptions) -> None:
+        """Read the open table again by other options; earlier decisions are kept."""
+        source = self.session.document.source
+        if source is not None:
+            self._load(source.place, options, self.loaded)
+
+    def _load(self, path: Place, options: ReadOptions, page: QWidget) -> None:
         document, memory = self.session.document, self.session.memory
-        if path is None:
-            return
+        releases = self.session.steps.releases()
         self.messages.clear()
         job = self.session.runner.run(
             self.tr("Reading {file}").format(file=path.name),
-            lambda context: load(path, options, document, context, memory),
+            lambda context: load(path, options, document, context, memory, releases),
             self._take,
             self.show_load_error,
             key=LOAD_KEY,
         )
-        self.wait_for(job)
+        self.wait_for(job, page)
 
-    def wait_for(self, job: Job) -> None:
-        """Show a job in the place of the options until it ends."""
-        job.finished.connect(partial(self._stop_waiting, job))
+    def wait_for(self, job: Job, page: QWidget | None = None) -> None:
+        """Show a job in the place of the options, or of another page, until it ends."""
+        job.finished.connect(partial(self._stop_waiting, job, page or self.importing))
         self.waiting.watch(job)
         self._turn_to(self.waiting)
 
-    def _stop_waiting(self, job: Job) -> None:
-        """Go back to the options, unless the table is about to take their place."""
+    def _tell_state(self, _job: Job) -> None:
+        self.state_changed.emit()
+
+    def _stop_waiting(self, job: Job, page: QWidget) -> None:
+        """Go back to the page before, unless the table is about to take its place."""
         if job.ending is not Ending.DONE and self.pages.currentWidget() is self.waiting:
-            self._turn_to(self.importing)
+            self._turn_to(page)
             self.load_button.setEnabled(True)
 
     def _take(self, loaded: Loaded) -> None:
@@ -467,16 +521,11 @@ class DataPanel(Panel):
         self._tell(loaded)
 
     def _tell(self, loaded: Loaded) -> None:
-        if loaded.skipped:
-            words = self.tr("{count} {count:row|rows} of the file {count:was|were} left out.")
-            told = words.format(count=grouped(loaded.skipped))
-            self.tell(MessageKind.CAUTION, told, self.tr("You chose so in how the file is read."))
-        for note in loaded.notes:
-            kind = MessageKind.CAUTION if note.caution else MessageKind.INFO
-            self.tell(kind, spoken(note.template, **note.details))
         if loaded.kept:
             words = self.tr("The columns are the same, so your earlier decisions are kept.")
-            self.tell(MessageKind.INFO, words, "", Action(self.tr("Undo"), self.session.undo))
+            self.tell(
+                MessageKind.INFO, words, "", Action(self.tr("Undo"), self.session.undo, undoes=True)
+            )
 
     def _show_refusal(self, error: SfumatoError) -> None:
         self.show_error(error, Action(self.tr("Choose another file…"), self.choose), topic=TOPIC)
@@ -489,5 +538,8 @@ class DataPanel(Panel):
 
     def _try(self, options: ReadOptions) -> None:
         """Load again with a way out of an error."""
+        if self.pages.currentWidget() is self.loaded:
+            self.read_otherwise(options)
+            return
         self.importing.use_options(options)
         self.load()

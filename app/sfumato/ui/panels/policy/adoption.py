@@ -14,12 +14,14 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import joined
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Check, LevelField
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.formats.choices import cautions_first, rows_sentence
 from sfumato.formats.language import grouped
 from sfumato.formats.options import ReadOptions
-from sfumato.plots.ladders import Rung
+from sfumato.plots.ladders import LadderRung
 from sfumato.project.adoption.adopt import (
     check_not_released,
     entry_called,
@@ -29,8 +31,8 @@ from sfumato.project.adoption.adopt import (
 from sfumato.project.adoption.examination import (
     Claim,
     Examination,
-    Look,
-    Opened,
+    ExaminationResult,
+    OpenedFile,
     adopt,
     look,
     open_file,
@@ -39,7 +41,7 @@ from sfumato.project.document.adopted_files import (
     BY_KEY,
     BY_ROWS,
     AdoptedFile,
-    Match,
+    RowMatching,
     adopted_files,
 )
 from sfumato.project.document.model import Document, PolicyEntry
@@ -117,7 +119,7 @@ class ClaimForm(QWidget):
     ) -> None:
         super().__init__(parent)
         self._entry, self._attributes = entry, tuple(attributes)
-        self.opened: Opened | None = None
+        self.opened: OpenedFile | None = None
         self.path = path
         self.choose = button(tr("Choose &file…"), None, icon="folder")
         self.reading = button(tr("How it is &read…"), None, "quiet", "settings")
@@ -187,7 +189,7 @@ class ClaimForm(QWidget):
             widget.setVisible(self.match.value == BY_KEY)
         self.level.setEnabled(bool(self.how.value))
 
-    def show_file(self, opened: Opened) -> None:
+    def show_file(self, opened: OpenedFile) -> None:
         """Offer a file's columns: of the same file those chosen before, else of the same names."""
         again = self.file == opened.path
         self.opened = opened
@@ -210,11 +212,11 @@ class ClaimForm(QWidget):
         """The file that was chosen."""
         return self.opened.path if self.opened is not None else None
 
-    def stated_match(self) -> Match:
+    def stated_match(self) -> RowMatching:
         """Return how rows are matched."""
         if self.match.value == BY_ROWS:
-            return Match()
-        return Match(BY_KEY, str(self.table_key.value), str(self.file_key.value))
+            return RowMatching()
+        return RowMatching(BY_KEY, str(self.table_key.value), str(self.file_key.value))
 
     def stated_level(self) -> float | None:
         """Return the level that is stated; None to have it estimated.
@@ -231,7 +233,7 @@ class ClaimForm(QWidget):
         return mechanism_called(entry.mechanism).level(statement, self._attributes, entry.settings)
 
 
-class Findings(Card):
+class AdoptionFindings(Card):
     """The tests' results, the damage, and what adopting comes to."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -261,6 +263,9 @@ class Findings(Card):
         for sentence in examination.damage:
             self._add("danger", "danger", sentence)
         self._add("info", "accent", examination.found.finding)
+        for note in cautions_first(examination.notes):
+            look = ("caution", "caution") if note.caution else ("info", "accent")
+            self._add(*look, typeset(joined(note.sentence, rows_sentence(note))))
         if file.estimated:
             field, level = spoken(level_field(mechanism).title), number(file.level, 4)
             words = tr("The level is taken to be {field} = {level}.", field=field, level=level)
@@ -320,7 +325,7 @@ def look_in_parts(
     table: Table | LongTable,
     folders: Sequence[Path],
     context: Context,
-) -> Look:
+) -> ExaminationResult:
     """Examine a claim about a table in memory or not; of all rows, an entry's attributes are held.
 
     Raises
@@ -376,7 +381,7 @@ class AdoptDialog(FileDialog):
         self.form = ClaimForm(self.path, session.document, entry, attributes, table.columns, self)
         note = tr("The file contains values that are not in the domain.")
         self.meanings: Meanings[tuple[str, str]] = Meanings(note, self)
-        self.findings = Findings(self)
+        self.findings = AdoptionFindings(self)
         self.findings.clear(tr("Choose the file; Sfumato then examines it."))
         fill(self.column, self.form, self.meanings, self.findings, None)
         self.form.choose.setFocus()
@@ -410,7 +415,7 @@ class AdoptDialog(FileDialog):
         title = tr("Reading {name}", name=path.name)
         self.work(title, partial(open_file, path, options), self._show_file)
 
-    def _show_file(self, opened: Opened) -> None:
+    def _show_file(self, opened: OpenedFile) -> None:
         self.messages.clear()
         self.form.show_file(opened)
         if opened.problem is not None:
@@ -471,7 +476,7 @@ class AdoptDialog(FileDialog):
         self._found = None
         self.findings.clear(text or tr("Nothing can be said about it yet."))
 
-    def _show_look(self, document: Document, found: Look) -> None:
+    def _show_look(self, document: Document, found: ExaminationResult) -> None:
         self._document = document
         self.messages.clear()
         if found.problem is not None:
@@ -515,11 +520,11 @@ def short_level(entry: PolicyEntry, file: AdoptedFile) -> str:
     return f"{spoken(level_field(entry.mechanism).title)} = {number(file.level, 4)}"
 
 
-def fixed_rungs(entry: PolicyEntry, files: tuple[AdoptedFile, ...]) -> tuple[Rung, ...]:
+def fixed_rungs(entry: PolicyEntry, files: tuple[AdoptedFile, ...]) -> tuple[LadderRung, ...]:
     """Return the adopted releases that are rungs as the ladder shows them."""
     mechanism = mechanism_called(entry.mechanism)
     return tuple(
-        Rung(
+        LadderRung(
             file.called,
             mechanism.trust(file.level),
             tr("{level}, adopted", level=short_level(entry, file)),

@@ -21,55 +21,11 @@ from sfumato.project.document.generalization import (
     Generalization,
     OtherTableFile,
     PopulationFile,
+    PublicCountsFile,
 )
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.publication.generalization_pipeline import proposed
 from sfumato.project.publication.prepared import decided_in
-
-
-def with_entry(
-    document: Document,
-    attributes: Attribute | Sequence[Attribute],
-    mechanism: str,
-    settings: Settings,
-) -> Document:
-    """Protect an attribute, or several jointly, in the place of what protected them before.
-
-    Every recipient gets the level that another entry with this mechanism states for them, or
-    else one of the mechanism's proposals in their present order.
-    """
-    chosen = mechanism_called(mechanism)
-    together = (attributes,) if isinstance(attributes, Attribute) else tuple(attributes)
-    made = PolicyEntry(tuple(each.name for each in together), mechanism, dict(settings))
-    before = document.entry_for(made.attributes[0])
-    if before is None:
-        policy = (*document.policy, made)
-    else:
-        policy = tuple(made if entry is before else entry for entry in document.policy)
-    alike = [e.key for e in document.policy if e.mechanism == mechanism and e is not before]
-    proposed = chosen.default_statements(len(document.recipients))
-    recipients = []
-    for recipient, proposal in zip(document.recipients, proposed, strict=True):
-        known = [recipient.statements[key] for key in alike if key in recipient.statements]
-        statement = known[0] if known else proposal
-        recipients.append(
-            replace(recipient, statements={**recipient.statements, made.key: statement})
-        )
-    return replace(document, policy=policy, recipients=tuple(recipients))
-
-
-def without_entry(document: Document, key: str) -> Document:
-    """Take a policy entry and every level stated for it away."""
-    return replace(
-        document,
-        policy=tuple(entry for entry in document.policy if entry.key != key),
-        recipients=tuple(
-            replace(
-                recipient, statements={k: s for k, s in recipient.statements.items() if k != key}
-            )
-            for recipient in document.recipients
-        ),
-    )
 
 
 def with_settings(document: Document, key: str, settings: Settings) -> Document:
@@ -244,6 +200,18 @@ def without_other(document: Document, holder: str) -> Document:
     return changed(document, others=others)
 
 
+def with_counts(document: Document, counts: PublicCountsFile) -> Document:
+    """Heed public counts; ones of the same name are replaced."""
+    others = tuple(c for c in decided_in(document).public_counts if c.name != counts.name)
+    return changed(document, public_counts=(*others, counts))
+
+
+def without_counts(document: Document, name: str) -> Document:
+    """Heed public counts no longer."""
+    others = tuple(c for c in decided_in(document).public_counts if c.name != name)
+    return changed(document, public_counts=others)
+
+
 def with_population(
     document: Document, file: PopulationFile | None, fraction: float | None = None
 ) -> Document:
@@ -271,6 +239,7 @@ def question_of(document: Document) -> tuple[object, ...]:
         decided.criteria,
         decided.suppression,
         others=decided.others,
+        public_counts=decided.public_counts,
     )
     names = {*decided.quasi_identifiers, decided.sensitive}
     columns = tuple(column for column in document.columns if column.name in names)

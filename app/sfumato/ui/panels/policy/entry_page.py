@@ -11,6 +11,7 @@ from typing import Final
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from sfumato.analysis.worth import ColumnWorth
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, serving
 from sfumato.engine.mechanisms.base import Settings, Statement
@@ -18,14 +19,14 @@ from sfumato.engine.table.combinations import association, combined
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH, grouped, languages, shown
-from sfumato.plots.ladders import Rung
+from sfumato.plots.ladders import LadderRung
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.adoption import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
-from sfumato.ui.panels.policy.lists import RecipientsCard, Standing
+from sfumato.ui.panels.policy.lists import LevelStanding, RecipientsCard
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, OfUnit, Preset, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
@@ -54,7 +55,7 @@ TELLING: Final = 0.1
 
 
 @dataclass(frozen=True)
-class Candidate:
+class AttributeCandidate:
     """An attribute that an entry covers, or could cover.
 
     Parameters
@@ -82,7 +83,7 @@ class Candidate:
 
 def candidates_for(
     entry: PolicyEntry, attributes: Mapping[str, Attribute]
-) -> tuple[Candidate, ...]:
+) -> tuple[AttributeCandidate, ...]:
     """Return the attributes that an entry covers or could cover, in the given order.
 
     Parameters
@@ -94,7 +95,7 @@ def candidates_for(
 
     Returns
     -------
-    tuple of Candidate
+    tuple of AttributeCandidate
         Empty where the entry can only ever cover one attribute.
     """
     members = [attributes[name] for name in entry.attributes]
@@ -117,7 +118,7 @@ def candidates_for(
                 obstacle = error_texts(error)[0]
         others = [member for member in members if member.name != name]
         partner, value = _strongest(attribute, others)
-        found.append(Candidate(name, inside, partner, value, obstacle, of_values))
+        found.append(AttributeCandidate(name, inside, partner, value, obstacle, of_values))
     several = len(entry.attributes) > 1 or any(not c.inside and not c.obstacle for c in found)
     return tuple(found) if several else ()
 
@@ -128,7 +129,7 @@ def _strongest(attribute: Attribute, others: Sequence[Attribute]) -> tuple[str, 
     return max(found, key=lambda pair: abs(pair[1]), default=("", 0.0))
 
 
-class Together(Card):
+class TogetherCard(Card):
     """Shows which attributes are perturbed together, and lets others join or leave."""
 
     members_chosen = Signal(object)
@@ -139,7 +140,7 @@ class Together(Card):
         self.about = label("", "muted", wrap=True)
         self.body.addWidget(self.about)
         self.boxes: dict[str, WrappedCheckBox] = {}
-        self._shown: tuple[Candidate, ...] = ()
+        self._shown: tuple[AttributeCandidate, ...] = ()
         self._list = column(spacing=Space.TIGHT)
         self.body.addLayout(self._list)
         self.advice = label("", wrap=True)
@@ -147,7 +148,7 @@ class Together(Card):
         self._advice = boxed(row(icon, (self.advice, 1)), self)
         self.body.addWidget(self._advice)
 
-    def show_candidates(self, candidates: Sequence[Candidate]) -> None:
+    def show_candidates(self, candidates: Sequence[AttributeCandidate]) -> None:
         """Show who is in and who could join; nothing where nobody could."""
         self.setVisible(bool(candidates))
         if candidates:
@@ -216,7 +217,7 @@ def _why_together(of_values: bool) -> str:
     )
 
 
-def _bond(candidate: Candidate) -> str:
+def _bond(candidate: AttributeCandidate) -> str:
     if not candidate.partner:
         return ""
     value, partner = _signed(candidate.correlation), candidate.partner
@@ -236,7 +237,7 @@ WIDE: Final = 600
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenRecipient:
     """The recipient whose level is edited.
 
     Parameters
@@ -253,6 +254,8 @@ class Chosen:
         What bundles tell the recipient in.
     of_unit
         What becomes of the level where rows belong together; None where they don't.
+    worth
+        What each of the entry's columns is worth at the level; none where that is not known.
     """
 
     name: str
@@ -261,6 +264,7 @@ class Chosen:
     empty: str = ""
     language: str = ENGLISH
     of_unit: OfUnit | None = None
+    worth: tuple[ColumnWorth, ...] = ()
 
 
 def suitable(attributes: Sequence[Attribute]) -> tuple[tuple[str, str], ...]:
@@ -326,7 +330,7 @@ class EntryPage(QWidget):
         self._shown: tuple[str, str, tuple[Attribute, ...]] = ("", "", ())
         """The entry in sight: its key, its mechanism and its attributes."""
         self.adopted = AdoptedCard(session, self)
-        self._fixed: tuple[Rung, ...] = ()
+        self._fixed: tuple[LadderRung, ...] = ()
         self._build_ladder_card()
         self._middle = ResponsiveRow(WIDE, self._ladder_card, self.recipients, parent=self)
         self.level_card = Card(parent=self)
@@ -346,15 +350,17 @@ class EntryPage(QWidget):
         self.language.chosen.connect(self._choose_language)
         self.level_card.body.addWidget(self._level_title)
         self.empty = Notice(self)
+        self.worth = Notice(self)
         self.refused = Notice(self)
         self.level_card.put(
             self.empty,
             self._level_missing,
+            self.worth,
             row(self.for_all, None),
             Space.INSIDE,
             row(self.note, self.language),
         )
-        self.together = Together(self)
+        self.together = TogetherCard(self)
         self._settings_place = QVBoxLayout()
         parts = (
             self._build_head(),
@@ -400,7 +406,7 @@ class EntryPage(QWidget):
         self,
         entry: PolicyEntry,
         attributes: tuple[Attribute, ...],
-        candidates: Sequence[Candidate] = (),
+        candidates: Sequence[AttributeCandidate] = (),
     ) -> None:
         """Show an entry's mechanism, and which attributes it could protect together."""
         mechanism = mechanism_called(entry.mechanism)
@@ -486,7 +492,7 @@ class EntryPage(QWidget):
                     part.ensurePolished()
                 yield
 
-    def show_recipients(self, standings: Sequence[Standing], selected: str) -> None:
+    def show_recipients(self, standings: Sequence[LevelStanding], selected: str) -> None:
         """Show who is where."""
         self.recipients.show_rows(standings, selected)
         rungs = [standing.rung for standing in standings if standing.rung is not None]
@@ -494,7 +500,7 @@ class EntryPage(QWidget):
         self._ladder_card.setVisible(bool(standings) or bool(self._fixed))
 
     def show_level(
-        self, entry: PolicyEntry, attributes: tuple[Attribute, ...], chosen: Chosen | None
+        self, entry: PolicyEntry, attributes: tuple[Attribute, ...], chosen: ChosenRecipient | None
     ) -> None:
         """Show the chosen recipient's level in the editor of the entry's mechanism."""
         self.level_card.setVisible(chosen is not None)
@@ -512,12 +518,23 @@ class EntryPage(QWidget):
         self.language.set_value(chosen.language)
         told = tr("Danger: {text}", text=typeset(chosen.empty)) if chosen.empty else ""
         self.empty.warn(told)
+        self._show_worth(chosen.worth)
         self._use_editor(entry.mechanism)
         self._level_missing.setVisible(chosen.statement is None)
         if self.editor is not None:
             if chosen.statement is not None:
                 self.editor.show_level(chosen.statement, attributes, entry.settings, chosen.of_unit)
             self.editor.setVisible(chosen.statement is not None)
+
+    def _show_worth(self, found: Sequence[ColumnWorth]) -> None:
+        """Say what the columns are worth at the level: like a danger where that is nothing."""
+        useless = " ".join(typeset(one.as_danger) for one in found if one.worthless)
+        if useless:
+            self.worth.say("danger", tr("Worthless: {text}", text=useless))
+        elif found:
+            self.worth.say("table", " ".join(typeset(one.sentence) for one in found))
+        else:
+            self.worth.clear()
 
     def _note(self) -> None:
         session, name = self._session, self._recipient

@@ -22,12 +22,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from sfumato.formats.language import localized
-from sfumato.plots.ladders import LOWEST, Rung, height_of, spread
+from sfumato.plots.ladders import LOWEST, LadderRung, height_of, spread
 from sfumato.ui.look.theme import TextSize, font, scaled, themes
 from sfumato.ui.widgets.messages import announce
 from sfumato.ui.widgets.painted import (
     PaintedText,
-    Told,
+    PartText,
     draw_focus,
     draw_text,
     painter_on,
@@ -53,12 +53,17 @@ MOVES: Final = {
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a rung is drawn: its own height and its label's, in pixels from the top."""
+class _RungPlace:
+    """Where a rung is drawn: its own height and its label's, in pixels from the top.
 
-    rung: Rung
+    It is the person's own, somebody else's that is fixed, or the original.
+    """
+
+    rung: LadderRung
     y: float
     label_y: float
+    own: bool
+    fixed: bool
 
 
 class LadderView(QWidget):
@@ -86,8 +91,8 @@ class LadderView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._rungs: tuple[Rung, ...] = ()
-        self._fixed: tuple[Rung, ...] = ()
+        self._rungs: tuple[LadderRung, ...] = ()
+        self._fixed: tuple[LadderRung, ...] = ()
         self._selected = ""
         self._logarithmic = False
         self._held = ""
@@ -115,7 +120,9 @@ class LadderView(QWidget):
         needed = 2 * scaled(EDGE) + scaled(LABEL_HEIGHT) * rungs
         return QSize(scaled(300), max(scaled(220), round(needed)))
 
-    def show_rungs(self, rungs: Sequence[Rung], selected: str, fixed: Sequence[Rung] = ()) -> None:
+    def show_rungs(
+        self, rungs: Sequence[LadderRung], selected: str, fixed: Sequence[LadderRung] = ()
+    ) -> None:
         """Show recipients and which of them is chosen.
 
         Rungs that are fixed belong to others: they can't be chosen or moved.
@@ -134,10 +141,12 @@ class LadderView(QWidget):
         parts = []
         for place in self._places():
             rung = place.rung
-            here = rung.name == self._selected and rung in self._rungs
+            here = rung.name == self._selected and place.own
             known = (self.tr("chosen") if here else "", rung.detail)
             area = QRect(0, round(place.label_y - 18), self.width(), 36)
-            parts.append(Told(f"{rung.name}: {rung.level}", area, "; ".join(filter(None, known))))
+            parts.append(
+                PartText(f"{rung.name}: {rung.level}", area, "; ".join(filter(None, known)))
+            )
         show_parts(self, parts)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -168,25 +177,31 @@ class LadderView(QWidget):
         share = min(max(share, 0.0), 1.0)
         return float(LOWEST ** (1.0 - share)) if self._logarithmic else share
 
-    def _places(self) -> list[_Place]:
+    def _places(self) -> list[_RungPlace]:
         """Return everything on the ladder, the original first."""
-        original = Rung(self.tr("Original"), 1.0, self.tr("not released"))
-        others = sorted((*self._rungs, *self._fixed), key=lambda rung: -rung.trust)
-        everyone = (original, *others)
+        everyone = [
+            (LadderRung(self.tr("Original"), 1.0, self.tr("not released")), False, False),
+            *((rung, True, False) for rung in self._rungs),
+            *((rung, False, True) for rung in self._fixed),
+        ]
+        everyone[1:] = sorted(everyone[1:], key=lambda each: -each[0].trust)
         span = self.height() - 2 * scaled(EDGE)
-        heights = [height_of(rung.trust, self._logarithmic) for rung in everyone]
+        heights = [height_of(rung.trust, self._logarithmic) for rung, _, _ in everyone]
         gap = min(scaled(LABEL_HEIGHT) / span, 1.0 / max(len(everyone) - 1, 1))
+        above = scaled(EDGE)
         return [
-            _Place(rung, scaled(EDGE) + span * (1.0 - height), scaled(EDGE) + span * (1.0 - label))
-            for rung, height, label in zip(everyone, heights, spread(heights, gap), strict=True)
+            _RungPlace(rung, above + span * (1.0 - height), above + span * (1.0 - label), *whose)
+            for (rung, *whose), height, label in zip(
+                everyone, heights, spread(heights, gap), strict=True
+            )
         ]
 
     def _rung_at(self, position: QPointF) -> str:
         """Return the recipient at a point: the rung itself first, then its label."""
-        near = self._near(position, [p for p in self._places() if p.rung in self._rungs])
+        near = self._near(position, [p for p in self._places() if p.own])
         return near.name if near is not None else ""
 
-    def _near(self, position: QPointF, places: Sequence[_Place]) -> Rung | None:
+    def _near(self, position: QPointF, places: Sequence[_RungPlace]) -> LadderRung | None:
         """Return the rung at a point, by itself or by its label; of several the chosen one."""
         if position.x() < self._labels - 8:
             near = min(places, key=lambda p: abs(p.y - position.y()), default=None)
@@ -201,12 +216,14 @@ class LadderView(QWidget):
     # ----- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ladder."""
-        del event
-        painter = painter_on(self)
+        """Draw what is in sight of the ladder."""
+        seen, painter = event.rect(), painter_on(self)
+        half = scaled(LABEL_HEIGHT) + REACH
         self._paint_scale(painter)
         for place in self._places():
-            self._paint_rung(painter, place)
+            top, foot = sorted((place.y, place.label_y))
+            if top - half <= seen.bottom() and foot + half >= seen.top():
+                self._paint_rung(painter, place)
         if self.hasFocus():
             draw_focus(painter, self)
 
@@ -228,12 +245,11 @@ class LadderView(QWidget):
         for x in self._rails:
             painter.drawLine(QPointF(x, self.y_of(1.0)), QPointF(x, self.height() - scaled(EDGE)))
 
-    def _paint_rung(self, painter: QPainter, place: _Place) -> None:
+    def _paint_rung(self, painter: QPainter, place: _RungPlace) -> None:
         style = themes().current.style
         rung = place.rung
-        fixed = rung in self._fixed
-        first = not fixed and rung not in self._rungs
-        selected = not first and not fixed and rung.name == self._selected
+        fixed, first = place.fixed, not place.own and not place.fixed
+        selected = place.own and rung.name == self._selected
         colour = QColor(style.original if first else style.trust_colour(rung.trust))
         if selected:
             halo = QColor(style.accent)
@@ -259,12 +275,12 @@ class LadderView(QWidget):
         )
         self._paint_label(painter, place, selected)
 
-    def _label_area(self, place: _Place) -> QRectF:
+    def _label_area(self, place: _RungPlace) -> QRectF:
         half = scaled(18)
         width = self.width() - self._labels - 4
         return QRectF(self._labels, place.label_y - half, width, 2 * half)
 
-    def _lines(self, place: _Place) -> tuple[PaintedText, PaintedText]:
+    def _lines(self, place: _RungPlace) -> tuple[PaintedText, PaintedText]:
         """Return a rung's name and level as they are written; the pointer tells them whole."""
         inside = self._label_area(place).adjusted(8, 1, -8, -1)
         name = font(TextSize.BODY, strong=True, tabular=True)
@@ -280,7 +296,7 @@ class LadderView(QWidget):
         """Return the labels of the rungs."""
         return [line for place in self._places() for line in self._lines(place)]
 
-    def _paint_label(self, painter: QPainter, place: _Place, selected: bool) -> None:
+    def _paint_label(self, painter: QPainter, place: _RungPlace, selected: bool) -> None:
         theme = themes().current
         if selected:
             painter.setPen(Qt.PenStyle.NoPen)

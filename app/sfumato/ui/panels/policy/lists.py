@@ -22,16 +22,18 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.analysis.guarantee import promise_is_empty
+from sfumato.analysis.mechanism_choice import MechanismChoice
 from sfumato.analysis.steps import stale_entries
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism
 from sfumato.engine.table.table import Attribute
 from sfumato.plots.axes import percent
-from sfumato.plots.ladders import Rung
+from sfumato.plots.ladders import LadderRung
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
 from sfumato.ui.look.wording import number, spoken, statement_text, typeset
+from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import (
@@ -171,15 +173,17 @@ class _Delegate(QStyledItemDelegate):
         draw_icon(painter, item.icon, item.token, sign)
         texts = area.adjusted(side + 16, 5, -6, -6)
         sides = Qt.AlignmentFlag
+        over = QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver
+        quiet = theme.quiet if state & over else theme.style.muted
         for text, face, colour, side in (
             (item.key, font(strong=True), theme.style.text, sides.AlignTop),
-            (item.note, font(TextSize.SMALL), theme.style.muted, sides.AlignBottom),
+            (item.note, font(TextSize.SMALL), quiet, sides.AlignBottom),
         ):
             draw_text(painter, texts, text, face, colour, side | sides.AlignLeft)
         painter.restore()
 
 
-CARDS_WIDTH: Final = 420
+CARDS_WIDTH: Final = 480
 
 
 def nothing_sensitive(go: Callable[[], object], parent: QWidget) -> EmptyState:
@@ -205,7 +209,7 @@ class Unprotected(EmptyState):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("shield", "", "", parent)
         self._mechanisms: tuple[tuple[str, str], ...] = ()
-        self._recommended = ("", "")
+        self._choice: MechanismChoice | None = None
         self.protect = self.add_button(
             button(tr("Protect it"), self._choose_first, "primary", "shield")
         )
@@ -217,21 +221,26 @@ class Unprotected(EmptyState):
         line.setStretch(1, 1000)
         self._column.insertLayout(self._column.count() - 1, line)
 
+    @property
+    def first(self) -> QWidget:
+        """The first mechanism that is offered."""
+        return self.cards[0] if self.cards and self._choices.isVisibleTo(self) else self.protect
+
     def show_attribute(
         self,
         attribute: str,
         mechanisms: Sequence[tuple[str, str]],
-        recommended: tuple[str, str] = ("", ""),
+        choice: MechanismChoice | None = None,
     ) -> None:
-        """Offer the mechanisms that suit, given as (name, title), and say which suits best, why."""
+        """Offer the mechanisms that suit, given as (name, title), and say what each is worth."""
         self.heading.setText(tr("{attribute} is not protected yet", attribute=attribute))
         several = len(mechanisms) > 1
         self.protect.setVisible(not several)
         self.protect.setEnabled(bool(mechanisms))
         self._choices.setVisible(several)
         self.text.setText(self._explanation(mechanisms))
-        if (tuple(mechanisms), recommended) != (self._mechanisms, self._recommended):
-            self._mechanisms, self._recommended = tuple(mechanisms), recommended
+        if (tuple(mechanisms), choice) != (self._mechanisms, self._choice):
+            self._mechanisms, self._choice = tuple(mechanisms), choice
             if several:
                 self._show_cards(mechanisms)
 
@@ -240,7 +249,9 @@ class Unprotected(EmptyState):
             return tr("How should its values be hidden? You can change this later.")
         if mechanisms:
             name, title = mechanisms[0]
-            return f"{title}: {spoken(mechanism_called(name).summary)}"
+            plain = _plain_name(name)
+            named = f"{plain} ({title})" if plain else title
+            return f"{named}: {spoken(mechanism_called(name).summary)}"
         return tr(
             "This version has no mechanism for a column of this kind. Read it as categories or as"
             " numbers under Attributes."
@@ -253,17 +264,46 @@ class Unprotected(EmptyState):
             self._list.addWidget(card)
 
     def _card(self, name: str, title: str) -> ChoiceCard:
-        best, why = self._recommended
-        recommended = tr("{mechanism} (recommended)", mechanism=title)
-        card = ChoiceCard(recommended if name == best else title, self._choices)
+        choice = self._choice
+        best, why = ("", "") if choice is None else choice.recommended
+        editor = all_editors().get(name)
+        plain = _plain_name(name) or title
+        recommended = tr("{mechanism} (recommended)", mechanism=plain)
+        effect = None if editor is None else editor.effect
+        card = ChoiceCard(recommended if name == best else plain, self._choices, effect)
         card.setCheckable(False)
-        summary = spoken(mechanism_called(name).summary)
-        card.show_sentence(f"{typeset(why)}\n{summary}" if name == best else summary)
+        summary = f"{title}. {spoken(mechanism_called(name).summary)}"
+        own = None if choice is None else choice.option(name)
+        told = "" if own is None else typeset(own.sentence)
+        if name == best:
+            told = typeset(why)
+        card.show_sentence(f"{summary}\n{told}".strip())
         card.clicked.connect(lambda _checked=False: self.mechanism_chosen.emit(name))
         return card
 
+    def sizeHint(self) -> QSize:
+        """Ask for the height at the present width: the cards would be tall at their least one."""
+        return self.minimumSizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least width, and the height at the present one."""
+        least = super().minimumSizeHint().width()
+        return QSize(least, self.heightForWidth(max(self.width(), least)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Ask for another height where the width has changed."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
     def _choose_first(self) -> None:
         self.mechanism_chosen.emit(self._mechanisms[0][0])
+
+
+def _plain_name(mechanism: str) -> str:
+    """Return what a mechanism does, in a few plain words; empty where it does not say."""
+    editor = all_editors().get(mechanism)
+    return tr(str(editor.plain_name)) if editor is not None and editor.plain_name else ""
 
 
 class Misfit(EmptyState):
@@ -305,7 +345,7 @@ _LEFT_OPEN: Final = "D"
 
 
 @dataclass(frozen=True)
-class Standing:
+class LevelStanding:
     """What a recipient's level for an entry comes to.
 
     Parameters
@@ -339,27 +379,27 @@ class Standing:
     empty: str = ""
 
     @property
-    def rung(self) -> Rung | None:
+    def rung(self) -> LadderRung | None:
         """The rung of the ladder; None where the level is missing or not sound."""
         if self.trust is None:
             return None
-        return Rung(self.name, self.trust, self.level, self.detail)
+        return LadderRung(self.name, self.trust, self.level, self.detail)
 
 
 def standings_of(
     recipients: Iterable[Recipient], entry: PolicyEntry, attributes: tuple[Attribute, ...]
-) -> tuple[Standing, ...]:
+) -> tuple[LevelStanding, ...]:
     """Return every recipient's standing for an entry, in their order."""
     return tuple(_standing(recipient, entry, attributes) for recipient in recipients)
 
 
 def _standing(
     recipient: Recipient, entry: PolicyEntry, attributes: tuple[Attribute, ...]
-) -> Standing:
+) -> LevelStanding:
     statement = recipient.statements.get(entry.key)
     named = (recipient.name, recipient.note)
     if statement is None:
-        return Standing(*named, tr("not set"), "–", stated=False)
+        return LevelStanding(*named, tr("not set"), "–", stated=False)
     mechanism = mechanism_called(entry.mechanism)
     text = statement_text(mechanism, statement)
     try:
@@ -368,8 +408,8 @@ def _standing(
         figure, detail, numbers = _figure(mechanism, level, entry, attributes)
         empty = promise_is_empty(mechanism.name, level, entry.settings, attributes, entry.key)
     except SfumatoError:
-        return Standing(*named, text, tr("not valid"))
-    return Standing(*named, text, figure or "–", trust, detail, numbers, empty=empty)
+        return LevelStanding(*named, text, tr("not valid"))
+    return LevelStanding(*named, text, figure or "–", trust, detail, numbers, empty=empty)
 
 
 def _figure(
@@ -418,9 +458,9 @@ class RecipientsModel(CellsModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(_headings(numbers=False), parent)
-        self.rows: tuple[Standing, ...] = ()
+        self.rows: tuple[LevelStanding, ...] = ()
 
-    def show_rows(self, rows: Sequence[Standing]) -> None:
+    def show_rows(self, rows: Sequence[LevelStanding]) -> None:
         """Show recipients; where only cells changed, selection and scrolling stay."""
         same = [(r.name, r.numbers) for r in rows] == [(r.name, r.numbers) for r in self.rows]
         self.rows = tuple(rows)
@@ -496,7 +536,9 @@ class RecipientsTable(TableView):
         }
         taken = sum(max(self.sizeHintForColumn(at), width) for at, width in headings.items())
         warned = any(standing.empty for standing in self._rows.rows)
-        self.setColumnHidden(FIGURE, not warned and self.viewport().width() - taken < needed)
+        # Whether the rows scroll depends on what is shown here: the bar's room is never counted on.
+        room = self.width() - self.verticalScrollBar().sizeHint().width()
+        self.setColumnHidden(FIGURE, not warned and room - taken < needed)
 
     def _width_of_heading(self) -> int:
         """Return how wide the figures' heading is, which Qt tells only where it is shown."""
@@ -579,7 +621,7 @@ class RecipientsCard(Card):
             if name != before:
                 self.renamed.emit(before, name)
 
-    def show_rows(self, rows: Sequence[Standing], selected: str) -> None:
+    def show_rows(self, rows: Sequence[LevelStanding], selected: str) -> None:
         """Show recipients and choose one."""
         self.model.show_rows(rows)
         self.table.select(selected)

@@ -8,32 +8,45 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.mechanism_choice import (
+    MechanismChoice,
+    compare_mechanisms,
+    statements_like,
+)
 from sfumato.analysis.steps import Step, stale_entries
+from sfumato.analysis.worth import ColumnWorth, columns_worth
+from sfumato.analysis.worth_figures import RecordsBehind, records_behind
+from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.mechanisms import mechanism_called, recommended
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.language import ENGLISH
-from sfumato.project.document.edits import state_level
-from sfumato.project.document.entry_plan import plan_entry, unit_refusal
+from sfumato.project.document.edits import state_level, with_entry, without_entry
+from sfumato.project.document.entry_plan import unit_refusal
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, with_members
-from sfumato.project.release.units import promise_by_unit
+from sfumato.project.release.byproducts import weight_column
+from sfumato.project.release.long_survey import first_settings
+from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.policy import PANEL, edits
+from sfumato.ui.panels.policy.board.drawer import BoardDrawer
+from sfumato.ui.panels.policy.board.page import BoardPage
 from sfumato.ui.panels.policy.entry_page import (
-    Chosen,
+    ChosenRecipient,
     EntryPage,
     candidates_for,
     levels_of,
     suitable,
 )
-from sfumato.ui.panels.policy.generalized.page import Ways
+from sfumato.ui.panels.policy.generalized.page import BOARD, Ways
 from sfumato.ui.panels.policy.lists import (
     EntryList,
     Misfit,
@@ -42,8 +55,9 @@ from sfumato.ui.panels.policy.lists import (
     nothing_sensitive,
     standings_of,
 )
-from sfumato.ui.panels.policy.mechanisms.base import OfUnit
+from sfumato.ui.panels.policy.mechanisms.base import of_unit
 from sfumato.ui.panels.policy.views_card import ViewsCard
+from sfumato.ui.panels.policy.whole_plan import PlanProposer
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.insights import ROWS_AT_ONCE
 from sfumato.ui.widgets.fields import SliderField
@@ -58,35 +72,25 @@ VALUES_AT_ONCE: Final = 2_000
 """Up to this many values the settings that a mechanism begins with are found in milliseconds."""
 
 
-def _is_quick(attribute: Attribute) -> bool:
+def _is_quick(attribute: Attribute, table: Table | None, mechanism: str) -> bool:
+    rows = 0 if table is None else table.rows
+    if mechanism_called(mechanism).needs_groups and rows > ROWS_AT_ONCE:
+        return False
     if attribute.numbers is not None:
         return len(attribute.numbers) <= ROWS_AT_ONCE
     return attribute.domain is None or len(attribute.domain.values) <= VALUES_AT_ONCE
 
 
 def _first_settings(
-    attributes: tuple[Attribute, ...], mechanism: str, noise: KeyedNoise, context: Context
+    document: Document,
+    table: Table | None,
+    attributes: tuple[Attribute, ...],
+    mechanism: str,
+    noise: KeyedNoise,
+    context: Context,
 ) -> Settings:
     context.report(0.1, "Finding what the protection begins with")
-    return mechanism_called(mechanism).first_settings(attributes, noise)
-
-
-def _of_unit(
-    document: Document,
-    entry: PolicyEntry,
-    attributes: tuple[Attribute, ...],
-    recipient: Recipient,
-) -> OfUnit | None:
-    """Return what becomes of a recipient's level where rows belong together, and it is sound."""
-    if document.unit is None:
-        return None
-    known = {attribute.name: attribute for attribute in attributes}
-    try:
-        plan = plan_entry(document, entry, known, recipient)
-        promise = promise_by_unit(document, plan, attributes)
-    except SfumatoError:
-        return None
-    return OfUnit(document.unit.sharing(entry.attributes), promise)
+    return first_settings(document, table, attributes, mechanism, noise)
 
 
 class PolicyPanel(Panel):
@@ -97,15 +101,23 @@ class PolicyPanel(Panel):
     def assemble(self) -> Steps:
         """Build the panel."""
         session = self.session
-        self._key = ""
+        self._key = self._column = ""
         self._covered: frozenset[str] = frozenset()
         self._recipient = ""
-        self.set_primary(tr("Add recipient"), "add").clicked.connect(self._add_recipient)
+        self._behind: tuple[object, RecordsBehind] | None = None
+        self._compared: tuple[Attribute, object, MechanismChoice] | None = None
         self.pages = Pages(self)
-        self.ways = Ways(session, self.pages, self)
+        self.board = BoardPage(session, self)
+        self.drawer = BoardDrawer(session, self.board, self.pages, self)
+        self.ways = Ways(session, self.drawer, self)
+        self.plan = PlanProposer(session, self)
+        self.add_to_head(self.plan.button)
         self.add_to_head(self.ways.segments)
         self.body.addWidget(self.ways, 1)
         self._build_pages()
+        yield
+        yield from self.board.steps
+        self.board.show_drawer(self.drawer.is_open)
         yield
         self.page = EntryPage(session, self._scroll.widget())
         self._scroll.column.addWidget(self.page)
@@ -140,10 +152,18 @@ class PolicyPanel(Panel):
         self.misfit.attributes_asked.connect(partial(session.panel_requested.emit, "attributes"))
         self.unprotected.mechanism_chosen.connect(self._choose_mechanism)
         self.misfit.removal_asked.connect(self._remove_entry)
-        self.list.entry_chosen.connect(self.choose)
+        self.list.entry_chosen.connect(self._choose_entry)
         self.ways.changed.connect(refresh)
         self.ways.changed.connect(self.state_changed)
+        self.drawer.turned.connect(self._turned)
         self.ways.page.told.connect(self.messages.show_message)
+        self.plan.told.connect(self.messages.show_message)
+        self.board.told.connect(self.messages.show_message)
+        self.board.opened.connect(self._open_settings)
+        self.board.walked.connect(self._walk)
+        self.board.closed.connect(self._close_settings)
+        self.board.plan_asked.connect(self.plan.propose)
+        self.board.add.clicked.connect(self._add_recipient)
         page = self.page
         page.mechanism_chosen.connect(self._choose_mechanism)
         page.together.members_chosen.connect(self._choose_members)
@@ -185,21 +205,28 @@ class PolicyPanel(Panel):
 
     def _refresh(self, _changed: object = None) -> None:
         document = self.session.document
+        self.drawer.allow(self.session.held is not None)
         refused = {e.key for e in document.policy if unit_refusal(document, e) is not None}
         items = items_of(document, self._empty_entries(), refused)
-        self.pages.setCurrentWidget(self._work if items else self.nothing)
-        if items:
+        # A quasi-identifier has levels where nothing in the table is sensitive, too.
+        levels = self._column in quasi_identifiers(document)
+        self.pages.setCurrentWidget(self._work if items or levels else self.nothing)
+        for widget in (self.list, self.page):
+            widget.setVisible(bool(items) or not levels)
+        if not items:
+            self.content.setCurrentWidget(self._scroll)
+        else:
             keys = [item.key for item in items]
             if self._key not in keys:
                 self._key = self._successor(keys)
             entry = self._entry()
             self._covered = frozenset((self._key,) if entry is None else entry.attributes)
-            self.list.show_items(items, self._key)
-            self._show_entry(document)
-        self.views.refresh()
-        if self.primary is not None:
-            in_sight = bool(items) and self.content.currentWidget() is self._scroll
-            self.primary.setVisible(in_sight and self.ways.perturbing)
+            if self.drawer.is_open:  # else nobody sees them, and the board answers sooner
+                self.list.show_items(items, self._key)
+                self._show_entry(document)
+        if self.drawer.is_open:
+            self.views.refresh()
+        self.plan.refresh(self.ways.perturbing)
 
     def _successor(self, keys: list[str]) -> str:
         """Return the entry that covers most of what was in sight, or else the first."""
@@ -226,7 +253,7 @@ class PolicyPanel(Panel):
             self.content.setCurrentWidget(self.waiting)
         elif entry is None:
             suited = self._suitable(name)
-            self.unprotected.show_attribute(name, suited, self._recommended(name))
+            self.unprotected.show_attribute(name, suited, self._choice(name))
             self.page.prepare([mechanism for mechanism, _ in suited])
             self.content.setCurrentWidget(self.unprotected)
         elif (attributes := self._attributes_of(entry)) is not None:
@@ -241,14 +268,26 @@ class PolicyPanel(Panel):
         encoded = self.session.attribute(attribute)
         return suitable((encoded.attribute,)) if encoded is not None else ()
 
-    def _recommended(self, name: str) -> tuple[str, str]:
-        """Return the mechanism that suits an attribute best, and why."""
+    def _choice(self, name: str) -> MechanismChoice | None:
+        """Return what each mechanism would be worth for an attribute, and which is recommended."""
         known = self.session.attribute(name)
-        recipe = self.session.document.hierarchies.get(name)
         if known is None:
-            return "", ""
-        attribute = known.attribute
-        return recommended((attribute if recipe is None else replace(attribute, hierarchy=recipe),))
+            return None
+        document = self.session.document
+        attribute, recipe = known.attribute, document.hierarchies.get(name)
+        behind = self._records_behind(document)
+        asked = (document.policy, document.recipients, document.unit, recipe, behind)
+        before = self._compared
+        if before is None or before[0] is not attribute or before[1] != asked:
+            chosen = (replace(attribute, hierarchy=recipe),)
+            if behind is None:
+                choice = MechanismChoice((name,), "", 0.0, False, fallback=recommended(chosen))
+            else:
+                recipient = next(iter(document.recipients), None)
+                known_all, noise = self._sensitive(), self.session.noise
+                choice = compare_mechanisms(document, chosen, recipient, behind, noise, known_all)
+            before = self._compared = (attribute, asked, choice)
+        return before[2]
 
     def _show_controls(
         self, document: Document, entry: PolicyEntry, attributes: tuple[Attribute, ...]
@@ -266,13 +305,14 @@ class PolicyPanel(Panel):
             recipient = document.recipient(self._recipient)
             empty = next(each.empty for each in standings if each.name == self._recipient)
             stated = recipient.statements.get(entry.key)
-            chosen = Chosen(
+            chosen = ChosenRecipient(
                 recipient.name,
                 stated,
                 recipient.note,
                 empty,
                 recipient.language or ENGLISH,
-                _of_unit(document, entry, attributes, recipient),
+                of_unit(document, entry, attributes, recipient),
+                self._worth(document, entry, attributes, recipient),
             )
         self.page.show_level(entry, attributes, chosen)
         several = len(document.policy) > 1
@@ -280,6 +320,37 @@ class PolicyPanel(Panel):
             several and chosen is not None and chosen.statement is not None
         )
         self.content.setCurrentWidget(self._scroll)
+
+    def _worth(
+        self,
+        document: Document,
+        entry: PolicyEntry,
+        attributes: tuple[Attribute, ...],
+        recipient: Recipient,
+    ) -> tuple[ColumnWorth, ...]:
+        """Return what the entry's columns are worth to a recipient, quickly: nothing is tried."""
+        behind = self._records_behind(document)
+        if behind is None:
+            return ()
+        alone = replace(document, policy=(entry,))
+        known = {attribute.name: attribute for attribute in attributes}
+        return columns_worth(alone, recipient, known, behind, helping=False)[0]
+
+    def _records_behind(self, document: Document) -> RecordsBehind | None:
+        """Return how many records stand behind estimates; None where the rows don't tell."""
+        session, weight = self.session, weight_column(document)
+        table, long = session.at_hand, session.long
+        if table is None or (long is not None and (document.unit or weight) is not None):
+            return None
+        if long is not None:
+            return RecordsBehind.of_rows(long.table.rows)
+        asked = (table, document.unit, weight)
+        if self._behind is None or self._behind[0] != asked:
+            try:
+                self._behind = asked, records_behind(document, table)
+            except SfumatoError:
+                return None
+        return self._behind[1]
 
     def _entry(self) -> PolicyEntry | None:
         """Return the entry in sight; None where nothing protects the attribute."""
@@ -295,6 +366,41 @@ class PolicyPanel(Panel):
 
     # ----- what the person does
 
+    def _open_settings(self, name: str, recipient: str) -> None:
+        """Show all settings of a column of the board, for a recipient."""
+        known = {column.name: column.role for column in self.session.document.columns}
+        if known.get(name) not in (Role.SENSITIVE, Role.QUASI_IDENTIFIER):
+            self.session.place_requested.emit("attributes", name, "")
+            return
+        self.go_to(name, recipient)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close the drawer on Escape, and go back to the board, whose cell has kept its place."""
+        shown = self.ways.perturbing and self.drawer.is_open
+        if event.key() == Qt.Key.Key_Escape and shown:
+            self._close_settings()
+            return
+        super().keyPressEvent(event)
+
+    def _close_settings(self) -> None:
+        self.drawer.turn(False)
+        self.board.view.setFocus()
+
+    def _turned(self) -> None:
+        """Show in the drawer what has changed while it was closed."""
+        self.board.show_drawer(self.drawer.is_open)
+        self._refresh()
+
+    def _walk(self, name: str, recipient: str) -> None:
+        """Follow the person from cell to cell, where the drawer is open."""
+        if not self.drawer.is_open or not self.isVisible():
+            return
+        self.show_changed(name, recipient)
+        if self.session.document.column(name).role is Role.QUASI_IDENTIFIER:
+            self._scroll.bring_top(self.views)
+        elif self.session.document.column(name).role is Role.SENSITIVE:
+            self._scroll.bring_top(self.page.level_card)
+
     def choose(self, key: str) -> None:
         """Bring an entry into sight, by its key, or an attribute that nothing protects."""
         self._key = key
@@ -304,25 +410,47 @@ class PolicyPanel(Panel):
         """Choose what protects an attribute, or a recipient's view of a quasi-identifier."""
         entries = self.session.document.policy
         protected = any(name in (each.key, *each.attributes) for each in entries)
+        self.open_settings()
         self.show_changed(name, recipient)
         if not protected and self.views.go_to(name, recipient):
             self.scroll_to(self.views)
             return
+        first = self.unprotected.first
+        if first.isVisible():
+            first.setFocus()
+            return
         self.page.recipients.table.setFocus()
-        self.scroll_to(self.page.level_card)
+        self._scroll.bring_top(self.page.level_card)
+
+    def open_settings(self) -> None:
+        """Bring the drawer with all settings into sight."""
+        self.ways.show_way(BOARD)
+        self.drawer.turn(True)
 
     def show_changed(self, name: str, recipient: str) -> None:
         """Choose the attribute and the recipient whose protection was changed."""
         document = self.session.document
         if recipient in [each.name for each in document.recipients]:
             self._recipient = recipient
+        self._column = name
+        self.board.choose(name, recipient)
         entry = next((e for e in document.policy if name in (e.key, *e.attributes)), None)
         self.choose(self._key if entry is None else entry.key)
+
+    def _choose_entry(self, key: str) -> None:
+        self.choose(key)
+        self._mark_cell()
 
     def _choose_recipient(self, name: str) -> None:
         self._recipient = name
         self.session.end_merge()
         self._refresh()
+        self._mark_cell()
+
+    def _mark_cell(self) -> None:
+        """Make the cell of what the drawer shows the board's current one."""
+        entry = self._entry()
+        self.board.choose(self._key if entry is None else entry.attributes[0], self._recipient)
 
     def _choose_mechanism(self, mechanism: str) -> None:
         """Protect by what a mechanism begins with: at once, or by a job where that takes time."""
@@ -334,8 +462,9 @@ class PolicyPanel(Panel):
         attributes = tuple(replace(known[name], hierarchy=recipes.get(name)) for name in names)
         text = tr("Protect {name}", name=" + ".join(names))
         protect = partial(self._protect, text, session.document, attributes, mechanism)
-        work = partial(_first_settings, attributes, mechanism, session.noise)
-        if not all(map(_is_quick, attributes)):
+        begin = partial(_first_settings, session.document, session.table, attributes, mechanism)
+        work = partial(begin, session.noise)
+        if not all(_is_quick(each, session.table, mechanism) for each in attributes):
             title = tr("Working out the protection of {name}", name=" + ".join(names))
             taken = session.unless_changed(text, protect)
             job = session.runner.run(title, work, taken, self._refuse, key=JOB)
@@ -365,7 +494,14 @@ class PolicyPanel(Panel):
         settings: Settings,
     ) -> None:
         """Protect attributes by what was found for them."""
-        document = edits.with_entry(before, attributes, mechanism, settings)
+        levels: dict[str, Statement] = {}
+        choice = None if self._compared is None else self._compared[2]
+        names = tuple(one.name for one in attributes)
+        if choice is not None and choice.columns == names:
+            option, known = choice.option(mechanism), self._sensitive()
+            if option is not None and before.entry_for(names[0]) is None:
+                levels = statements_like(before, attributes, option, known)
+        document = with_entry(before, attributes, mechanism, settings, levels)
         self.session.edit(text, document)
         self.page.mechanism.setFocus()  # else the next field gets it, and the page follows
         self.scroll_to(self.page.mechanism)
@@ -395,7 +531,7 @@ class PolicyPanel(Panel):
 
     def _remove_entry(self) -> None:
         key = self._key
-        document = edits.without_entry(self.session.document, key)
+        document = without_entry(self.session.document, key)
         self.session.edit(tr("Remove the protection of {name}", name=key), document)
 
     def _state(self, statement: Statement) -> None:
@@ -475,7 +611,7 @@ class PolicyPanel(Panel):
             MessageKind.INFO,
             many if others else one,
             tr("No recipient can learn more than the most trusted release reveals."),
-            Action(tr("Undo"), self.session.undo),
+            Action(tr("Undo"), self.session.undo, undoes=True),
             topic=LOWERED,
         )
 
@@ -508,6 +644,7 @@ class PolicyPanel(Panel):
         self._recipient = name = edits.free_name(document, tr("New recipient"))
         levels = {entry.key: levels_of(entry)[-1].statement for entry in document.policy}
         self.session.edit(tr("Add a recipient"), edits.with_recipient(document, name, levels))
+        self.open_settings()
         self.scroll_to(self.page.recipients)
         self.page.recipients.table.edit_name(name)
 
@@ -544,7 +681,7 @@ class PolicyPanel(Panel):
             MessageKind.INFO,
             tr("{name} was removed.", name=name),
             tr("Releases made for them stay in the ledger."),
-            Action(tr("Undo"), self.session.undo),
+            Action(tr("Undo"), self.session.undo, undoes=True),
             topic="removed",
         )
 

@@ -11,16 +11,20 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.guarantee import Together, together_of
+from sfumato.analysis.columns_left import kept_columns
+from sfumato.analysis.guarantee import AllTogether, together_of
+from sfumato.analysis.undone_views import given_back
 from sfumato.analysis.views import (
-    PROPOSED_SHARE,
     SeenBy,
-    as_they_are,
     find_views,
     proposed_ks,
+    proposed_share,
+    released_rows,
     seen_together,
-    that_leave,
+    uncoarsened_views,
     views_in,
+    with_cells,
+    with_importance,
     with_level,
     with_levels,
     with_proposed_hierarchies,
@@ -29,7 +33,8 @@ from sfumato.analysis.views import (
     without_view,
 )
 from sfumato.engine.core.errors import PolicyError, SfumatoError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped, localized
@@ -37,6 +42,7 @@ from sfumato.jobs import Ending, Job
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.uniqueness import release_sentence
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset
@@ -45,12 +51,17 @@ from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
 from sfumato.ui.widgets.messages import error_words
+from sfumato.ui.widgets.order_list import OrderList
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.sheets import SheetView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index
 
+MANY: Final = 12
+"""Of more columns, importance is asked for: not all of them can be kept."""
+_Counted = tuple[tuple[SeenBy, ...], SeenBy | None, tuple[Sentence, ...]]
 COUNT_JOB: Final = "views-counted"
 FIND_JOB: Final = "views-found"
 PROPOSE_JOB: Final = "views-proposed"
@@ -64,7 +75,7 @@ ROOMY: Final = 80
 
 
 @dataclass(frozen=True)
-class Line:
+class RecipientColumn:
     """A recipient's column: what is stated, and what it comes to where that is known.
 
     The virtual recipient has no name, and nothing can be stated for it.
@@ -103,10 +114,10 @@ class ViewsModel(CellsModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__((), parent)
-        self.lines: tuple[Line, ...] = ()
+        self.lines: tuple[RecipientColumn, ...] = ()
         self.names: tuple[str, ...] = ()
 
-    def show_lines(self, lines: Sequence[Line], names: Sequence[str]) -> None:
+    def show_lines(self, lines: Sequence[RecipientColumn], names: Sequence[str]) -> None:
         """Show recipients; where only cells changed, selection and scrolling stay."""
         before = self._headings(), self.names
         self.lines, self.names = tuple(lines), tuple(names)
@@ -159,15 +170,15 @@ class ViewsModel(CellsModel):
             ("k", tr("The records, or units, of the smallest class; empty for no k")),
             (
                 tr("Suppress at most"),
-                tr("The largest share of the records that may show * instead"),
+                tr("The largest share of the records, or of their cells, that may show * instead"),
             ),
             (tr("Smallest class"), tr("The records, or units, of the smallest class")),
-            (tr("Unique"), tr("Records, or units, that are alone in their class")),
-            (tr("Suppressed"), tr("Records that show * instead")),
+            (tr("Unique"), tr("Records, or units, alike no other in all columns left unperturbed")),
+            (tr("Suppressed"), tr("Records that show * instead, in all columns or in some")),
         )[row]
         return Cell(text, tip)
 
-    def _stated(self, line: Line, row: int) -> Cell:
+    def _stated(self, line: RecipientColumn, row: int) -> Cell:
         rule = line.rule
         if rule is None or (row < LEVELS and not line.name):
             return Cell("–", tr("Sees the quasi-identifiers as they are") if line.name else "", "")
@@ -182,30 +193,32 @@ class ViewsModel(CellsModel):
             return Cell(str(level))
         return Cell(tr("{level} of {highest}", level=level, highest=highest), "", str(level))
 
-    def _counted(self, line: Line, row: int) -> Cell:
+    def _counted(self, line: RecipientColumn, row: int) -> Cell:
         if line.seen is None or line.seen.view is None:
             return Cell("–" if line.seen is not None else "…")
-        view, bad = line.seen.view, bool(line.seen.problem)
+        view, bad, unique = line.seen.view, bool(line.seen.problem), line.seen.unique or 0
         figure, alarming = {
             SMALLEST: (view.smallest, bad),
-            UNIQUE: (view.unique, view.unique > 0),
-            SUPPRESSED: (view.suppressed_rows, bad),
+            UNIQUE: (unique, unique > 0),
+            SUPPRESSED: (view.rows_with_cells, bad),
         }[row]
         told = grouped(figure)
-        if line.seen.by_unit and row == SUPPRESSED:
+        if row == UNIQUE and line.seen.alone is not None:
+            tip = typeset(release_sentence(line.seen.alone))
+        elif view.cells_apart and row == SUPPRESSED:
+            tip = tr(
+                "{cells:,} {cells:cell|cells} suppressed, in {rows:,} {rows:record|records}",
+                cells=view.suppressed_cells,
+                rows=view.rows_with_cells,
+            )
+        elif line.seen.by_unit and row == SUPPRESSED:
             tip = tr(
                 "{suppressed:,} of {records:,} {records:record|records}",
                 suppressed=view.suppressed_rows,
                 records=line.seen.records,
             )
         elif line.seen.by_unit:
-            tip = tr(
-                "{figure} of {units:,} {units:unit|units}; {unique:,}"
-                " {unique:record is|records are} of units alone in their class",
-                figure=told,
-                units=line.seen.units,
-                unique=view.unique_rows,
-            )
+            tip = tr("{figure} of {units:,} {units:unit|units}", figure=told, units=line.seen.units)
         else:
             tip = told
         return Cell(told, tip, icon="danger" if alarming else "", strong=alarming)
@@ -228,7 +241,8 @@ class ViewsCard(Card):
         """The long table all rows of which are counted from now on: somebody asked for that."""
         self._found: tuple[SeenBy, ...] = ()
         self._seen_together: SeenBy | None = None
-        self._together: Together | None = None
+        self._together: AllTogether | None = None
+        self._ordered: tuple[object, ...] | None = None
         self.propose = button(tr("Propose missing hierarchies"), self._propose)
         self.find_levels = button(tr("Find levels"), self._find)
         self.find_levels.setToolTip(
@@ -254,17 +268,26 @@ class ViewsCard(Card):
         self.model.written.connect(self._write)
         self.table.selectionModel().currentChanged.connect(self._point)
         words = tr(
-            "State a k for each recipient: every record then shares what is shown of the"
-            " quasi-identifiers with at least k − 1 others. Whoever is trusted less sees no"
+            "Set a group size k for each recipient: every record then shares what is shown of the"
+            " quasi-identifiers with at least k − 1 others. A recipient trusted less sees no"
             " column more finely, so a group sees no more than the finest view."
         )
         about = label(words, "muted", wrap=True)
         self._problem = label("", "danger", wrap=True)
+        self._problem.setObjectName("problem")
         self._note = label("", "muted", wrap=True)
+        self._kept = label("", wrap=True)
         self._virtual_head = label(tr("All recipients together"), "strong")
         self._virtual, self._gets = label("", wrap=True), label("", "muted", wrap=True)
         self.picture = ViewsPicture(self.session, self)
         self.picture.moved.connect(self._move)
+        words = tr("What is suppressed where too few are alike")
+        choices = [(False, tr("Whole records")), (True, tr("Single cells"))]
+        self.hides = Segments(choices, self, name=words, chosen=self._hide_cells)
+        self.importance = OrderList(tr("The most important first: its cells are kept longest"))
+        self.importance.changed.connect(self._put_in_order)
+        caption = label(tr("Suppress"), "small")
+        self._hiding = boxed(row(caption, self.hides, None))
         title = label(tr("Quasi-identifiers"), "heading")
         heading = (title, self.propose, self.find_levels, self.count_rows)
         self.body.addLayout(FlowLayout(*heading, apart=1))
@@ -272,7 +295,14 @@ class ViewsCard(Card):
         self._proposed = label("", "muted", wrap=True)
         self.state_k = button(tr("State these"), self._state_k, "quiet")
         self._offer = boxed(row(self._proposed, self.state_k, wide=0))
-        self.put(about, self.table, self._offer, self._note, self._problem, *together, self.picture)
+        # What can't be done is said below the buttons; the table may be longer than a screen.
+        self.put(self._problem, self._kept, about, self.table, self._offer)
+        self.put(self._hiding, self.importance, self._note, *together, self.picture)
+
+    @property
+    def kept(self) -> str:
+        """What is said of the columns that are kept, and of those that are not."""
+        return self._kept.text()
 
     @property
     def problem(self) -> str:
@@ -331,9 +361,10 @@ class ViewsCard(Card):
         basis = (table, document.columns, unit, *document.hierarchies.items())
         views = tuple((each.name, each.view) for each in document.recipients)
         finest = "" if self._together is None else self._together.finest[0]
-        asked = (basis, views, finest)
+        asked = (basis, views, document.importance, finest)
         if asked != self._asked:
             self._found, self._seen_together = (), None
+            say(self._kept, "")
         self._show()
         wanted = self.session.long is None or table is self._read
         drawn = table is not None and wanted and not missing and bool(document.recipients)
@@ -344,19 +375,22 @@ class ViewsCard(Card):
         if table is None or not wanted or not self.isVisible():
             return
         if drawn and ready:
-            self.picture.refresh(basis, partial(that_leave, document, table, keys))
+            self.picture.refresh(basis, partial(released_rows, document, table, keys))
         if asked == self._asked:
             return
         self._asked = asked
 
-        def count(context: Context) -> tuple[tuple[SeenBy, ...], SeenBy | None]:
-            left = that_leave(document, table, keys, Part(context, 0.0, 0.2))
+        def count(context: Context) -> _Counted:
+            left = released_rows(document, table, keys, Part(context, 0.0, 0.2))
             # Of a long table, the rows of the finest view are counted first: the others join them.
-            others = as_they_are(document, left, Part(context, 0.2, 0.5))
+            others = uncoarsened_views(document, left, Part(context, 0.2, 0.5))
             found = views_in(document, left, Part(context, 0.5, 0.8))
             part = Part(context, 0.8, 1.0)
             virtual = seen_together(document, left, finest, found, part) if finest else None
-            return (*found, *others), virtual
+            kept = kept_columns(document, left, Silent())
+            told = () if kept is None else tuple(kept.sentences)
+            told += tuple(one.sentence for one in given_back(document, left, Silent()))
+            return (*found, *others), virtual, told
 
         job = self.session.runner.run(
             tr("Counting what each recipient sees"),
@@ -371,13 +405,25 @@ class ViewsCard(Card):
         document = self.session.document
         seen, places = {each.recipient: each for each in self._found}, numbered(document)
         lines = [
-            Line(each.name, each.view, seen.get(each.name), places.get(each.name, 0))
+            RecipientColumn(each.name, each.view, seen.get(each.name), places.get(each.name, 0))
             for each in document.recipients
         ]
         if self._together is not None:
             rule = document.recipient(self._together.finest[0]).view or ViewRule()
-            lines.append(Line("", rule, self._seen_together))
-        self.model.show_lines(lines, quasi_identifiers(document))
+            lines.append(RecipientColumn("", rule, self._seen_together))
+        names = quasi_identifiers(document)
+        self.model.show_lines(lines, names)
+        views = [each.view for each in document.recipients if each.view is not None]
+        by_cell = any(view.cells for view in views)
+        self._hiding.setVisible(bool(views))
+        self.hides.set_value(by_cell)
+        # Of many columns, levels are found by importance, too.
+        self.importance.setVisible(
+            (by_cell or bool(views and len(names) > MANY)) and len(names) > 1
+        )
+        if (names, document.importance) != self._ordered:
+            self._ordered = names, document.importance
+            self.importance.show_order(document.importance or (), names)
         table, offered = self.session.source, dict[str, int]()
         if table is not None and self.isVisible():
             offered = proposed_ks(document, self.session.attributes(), table)
@@ -387,7 +433,7 @@ class ViewsCard(Card):
             "No k is stated for some recipients. Proposed by their trust: {ks}; at most"
             " {share} of the records suppressed.",
             ks=ks,
-            share=percent(PROPOSED_SHARE),
+            share=percent(proposed_share(offered.values(), 1 if table is None else table.rows)),
         )
         self._proposed.setText(words)
         self._lay_out()
@@ -416,12 +462,11 @@ class ViewsCard(Card):
         super().resizeEvent(event)
         self._lay_out()
 
-    def _take(
-        self, asked: tuple[object, ...], found: tuple[tuple[SeenBy, ...], SeenBy | None]
-    ) -> None:
+    def _take(self, asked: tuple[object, ...], found: _Counted) -> None:
         if asked != self._asked:
             return
-        self._found, self._seen_together = found
+        self._found, self._seen_together, told = found
+        say(self._kept, "\n".join(map(typeset, told)))
         self.refresh()
         problems = dict.fromkeys(typeset(e.problem) for e in self._found if e.problem)
         say(self._problem, "\n".join(problems))
@@ -461,7 +506,7 @@ class ViewsCard(Card):
         self._change(*with_levels(self.session.document, name, levels))
 
     def _change(self, document: Document, followed: Sequence[str]) -> None:
-        say(self._problem, "")
+        self._say_no_problem()
         names = ", ".join(dict.fromkeys(followed))
         said = tr("{names} followed, so that the chain holds.", names=names) if names else ""
         say(self._note, said)
@@ -484,6 +529,16 @@ class ViewsCard(Card):
             return with_statement(document, name, suppression=_share(text)), ()
         return with_level(document, name, self.model.names[place - LEVELS], _whole(text or "0"))
 
+    def _hide_cells(self, cells: bool) -> None:
+        self._say_no_problem()
+        text = tr("Suppress single cells") if cells else tr("Suppress whole records")
+        self.session.edit(text, with_cells(self.session.document, cells))
+
+    def _put_in_order(self) -> None:
+        document, order = self.session.document, self.importance.order
+        self._ordered = quasi_identifiers(document), order or None
+        self.session.edit(tr("Order columns by importance"), with_importance(document, order))
+
     def _propose(self) -> None:
         propose_hierarchies(self.session, self._go_on, self._refuse)
 
@@ -505,6 +560,9 @@ class ViewsCard(Card):
         self.refresh()
         self.find_levels.setFocus()
 
+    def _say_no_problem(self) -> None:
+        say(self._problem, "")
+
     def _find(self) -> None:
         session, table = self.session, self.session.source
         if table is None:
@@ -512,11 +570,12 @@ class ViewsCard(Card):
         before, keys, text = session.document, session.keys, tr("Find levels")
 
         def find(context: Context) -> Document:
-            left = that_leave(before, table, keys, Part(context, 0.0, 0.2))
+            left = released_rows(before, table, keys, Part(context, 0.0, 0.2))
             return find_views(before, left, Part(context, 0.2, 1.0))
 
         def take(found: Document) -> None:
             self._read = table
+            self._say_no_problem()
             session.edit(text, found)
             self.refresh()
 

@@ -13,7 +13,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.views import SeenBy, may_keep, views_in, with_levels
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.errors import LatticeSizeError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node, NodeSet
 from sfumato.engine.table.table import Table
@@ -26,7 +26,7 @@ from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Legend, Symbol, Token
 from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView, zoom_buttons
-from sfumato.ui.panels.policy.generalized.node_list import Marks, node_text
+from sfumato.ui.panels.policy.generalized.node_list import SpecialNodes, node_text
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
@@ -36,7 +36,9 @@ from sfumato.ui.widgets.messages import error_words
 LATTICE_JOB: Final = "views-lattice"
 NODE_JOB: Final = "views-node"
 HEIGHT: Final = 280
-_NOTHING: Final = Marks(None, None, ())
+MOST_KEPT: Final = 8
+"""So many lattices that were searched are kept."""
+_NOTHING: Final = SpecialNodes(None, None, ())
 
 
 Rows = Callable[[Context], Table | LongTable]
@@ -77,7 +79,7 @@ def _look(document: Document, rows: Rows, recipient: str, node: Node, context: C
 
 def _keeping(document: Document, rows: Rows, recipient: str, context: Context) -> NodeSet:
     left = rows(Part(context, 0.0, 0.2))
-    return may_keep(document, left, recipient, Part(context, 0.2, 1.0))
+    return may_keep(document, left, recipient, Part(context, 0.2, 1.0), MOST_DRAWN)
 
 
 def node_of(document: Document, recipient: str) -> Node:
@@ -108,6 +110,8 @@ class ViewsPicture(QWidget):
         self._session = session
         self._document = session.document
         self._asked: tuple[object, ...] = ()
+        self._searched: list[tuple[tuple[object, ...], NodeSet]] = []
+        """What was found last, with what it was searched for: recipients are chosen in turn."""
         self._nodes: Nodes | None = None
         self._shape: tuple[int, ...] = ()
         self._known: dict[tuple[str, Node], Looked] = {}
@@ -157,14 +161,20 @@ class ViewsPicture(QWidget):
         said = [f"{places[name]}  {name}" if name in places else name for name in names]
         self.recipient.set_choices(list(zip(names, said, strict=True)))
         views = tuple((each.name, each.view) for each in document.recipients)
-        if (basis, views) != self._known_for:
-            self._known, self._known_for, self.node = {}, (basis, views), None
+        known = (basis, views, document.importance)
+        if known != self._known_for:
+            self._known, self._known_for, self.node = {}, known, None
         self._basis, self._rows = basis, rows
         name = self.chosen
         self.recipient.setToolTip(name)
         rule = document.recipient(name).view or ViewRule()
-        wanted = (*basis, rule.k, rule.suppression)
-        if wanted != self._asked:
+        wanted = (*basis, rule.k, rule.suppression, rule.cells)
+        kept = next((nodes for asked, nodes in self._searched if asked == wanted), None)
+        if wanted != self._asked and kept is not None:
+            self._asked = wanted
+            self._session.runner.cancel(LATTICE_JOB)
+            self._show_nodes(kept)
+        elif wanted != self._asked:
             self._asked = wanted
             self._session.runner.run(
                 tr("Searching the lattice of levels"),
@@ -181,33 +191,42 @@ class ViewsPicture(QWidget):
         return str(self.recipient.value)
 
     def _take(self, wanted: tuple[object, ...], keeping: NodeSet) -> None:
-        if wanted != self._asked:
-            return
-        drawn = keeping.size <= MOST_DRAWN
-        for widget in (self.lattice, self._legend, self._head, self.recipient, *self._zoom):
-            widget.setVisible(drawn)
-        if not drawn:
-            self._nodes, self._shape = None, ()
-            self.move_here.hide()
-            words = tr(
-                "There are {count} combinations of levels, too many to draw each of them. Type"
-                " levels in the table.",
-                count=grouped(keeping.size),
-            )
-            self.told.setText(words)
-            return
+        kept = [each for each in self._searched if each[0][0] is wanted[0]]  # of this table
+        self._searched = [*kept, (wanted, keeping)][-MOST_KEPT:]
+        if wanted == self._asked:
+            self._show_nodes(keeping)
+            self._show()
+
+    def _show_nodes(self, keeping: NodeSet) -> None:
+        self._show_parts(True)
         self._nodes = Nodes.of(keeping)
         if keeping.shape != self._shape:
             self._shape = keeping.shape
             self.lattice.show_lattice(self._nodes)
         else:
             self.lattice.renew(self._nodes)
-        self._show()
+
+    def _show_parts(self, drawn: bool) -> None:
+        """Show what belongs to the picture, or leave what is said in its place alone."""
+        for widget in (self.lattice, self._legend, self._head, self.recipient, *self._zoom):
+            widget.setVisible(drawn)
+        if not drawn:
+            self._nodes, self._shape = None, ()
+            self.move_here.hide()
 
     def _refuse(self, wanted: tuple[object, ...], error: SfumatoError) -> None:
-        if wanted == self._asked:
-            self._nodes, self._shape = None, ()
-            self.told.setText(error_words(error))
+        if wanted != self._asked:
+            return
+        self._nodes, self._shape = None, ()
+        self.told.setText(error_words(error))
+        if isinstance(error, LatticeSizeError):
+            self._show_parts(False)
+            words = tr(
+                "There are {count} combinations of levels, too many to draw each of them. Type"
+                " levels in the table.",
+                count=error.details["nodes"],
+            )
+            self.told.setText(words)
 
     def _show(self) -> None:
         if self._nodes is None:
@@ -284,10 +303,12 @@ def _figures(seen: Sequence[SeenBy], name: str) -> list[str]:
     if own is None or own.view is None:
         return [typeset(each.problem) for each in seen[:1]]
     share = own.view.suppressed_rows / max(own.records, 1)
+    if own.rule.cells:
+        share = own.view.suppressed_cells / max(own.records * len(own.view.node), 1)
     told = tr(
         "Smallest class {smallest}, {unique} unique, {share} suppressed, loss {loss}",
         smallest=grouped(own.view.smallest),
-        unique=grouped(own.view.unique),
+        unique=grouped(own.unique or 0),
         share=percent(share, 1),
         loss=percent(own.view.loss, 1),
     )

@@ -25,7 +25,7 @@ from sfumato.formats.language import grouped, shown
 from sfumato.plots.axes import amount
 from sfumato.plots.estimates import build_number_estimates
 from sfumato.plots.numbers import (
-    Belief,
+    RecordBelief,
     RecordData,
     build_number_distribution,
     build_number_ellipse,
@@ -33,7 +33,7 @@ from sfumato.plots.numbers import (
     build_number_scatter,
 )
 from sfumato.ui.look.theme import Space, scaled, themes
-from sfumato.ui.panels.preview.pages import ROW, TRUE, PlotPage, tr
+from sfumato.ui.panels.preview.pages import ROW, TRUE, PlotPage, WorthLine, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, WrappedCheckBox
 from sfumato.ui.widgets.layout import column, fill, label, row
@@ -115,7 +115,9 @@ class EstimatesPage(PlotPage):
         self.quantiles_note = label("", "muted", wrap=True)
         self.beside = BesidePicker(self)
         self.regression_note = label("", "muted", wrap=True)
+        self.worth = WorthLine(self)
         self.put(
+            self.worth,
             self.plot,
             self.note,
             self.picker,
@@ -132,6 +134,7 @@ class EstimatesPage(PlotPage):
     def show_preview(self, preview: NumberPreview) -> None:
         """Show estimates, where there are any."""
         self._preview = preview
+        self.worth.show_worth(preview.worth)
         self.picker.offer(preview.sample.attributes)
         recovery = preview.recovery
         names = () if recovery is None else tuple(spec.name for spec in recovery.beside)
@@ -431,7 +434,7 @@ class ScatterPage(_PickedPage):
             self.plot.show_plot(partial(build_number_scatter, data))
 
 
-class RecordPage(_PickedPage):
+class NumberRecordPage(_PickedPage):
     """How closely one record can be told, by one recipient and by several together."""
 
     def __init__(self, session: Session) -> None:
@@ -501,9 +504,11 @@ def record_data(
     noises = [member.noise for member in members if member.noise is not None]
     nothing = np.zeros_like(covariance)
 
-    def believed(copies: Sequence[Floats], between: Noise, who: str, trust: float | None) -> Belief:
+    def believed(
+        copies: Sequence[Floats], between: Noise, who: str, trust: float | None
+    ) -> RecordBelief:
         guess, error = linear_estimate(means, covariance, copies, between)
-        return Belief(who, guess[places], error[np.ix_(places, places)], trust)
+        return RecordBelief(who, guess[places], error[np.ix_(places, places)], trust)
 
     def apart(first: int, second: int) -> Floats:
         return noises[first] if first == second else nothing
@@ -515,7 +520,7 @@ def record_data(
     def own(noise: Floats) -> Noise:
         return lambda _first, _second: noise
 
-    def pooled(copies: Sequence[Floats], between: Noise, who: str) -> Belief:
+    def pooled(copies: Sequence[Floats], between: Noise, who: str) -> RecordBelief:
         return believed(copies, between, who, None)
 
     alone = [
@@ -526,7 +531,7 @@ def record_data(
         tuple(preview.sample.attributes[place] for place in places),
         preview.sample.rows[at],
         preview.sample.true[at, places],
-        Belief(tr("Without any release"), means[places], covariance[np.ix_(places, places)]),
+        RecordBelief(tr("Without any release"), means[places], covariance[np.ix_(places, places)]),
         tuple(alone),
         pooled([m.values[at] for m in members], on_ladder, tr("Together, on the ladder")),
         pooled([m.apart[at] for m in members], apart, tr("Together, independent noise")),

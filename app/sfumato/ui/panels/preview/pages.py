@@ -11,18 +11,29 @@ import numpy.typing as npt
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QComboBox, QCompleter, QWidget
 
-from sfumato.analysis.previewed_values import Preview, Sample
+from sfumato.analysis.previewed_values import EntryPreview, Sample
+from sfumato.analysis.worth import ColumnWorth
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
 from sfumato.plots.axes import percent, whole
 from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
 from sfumato.plots.estimates import build_utility_frequencies
 from sfumato.plots.matrices import MOST_CELLS, MatrixData, build_matrix_heatmap
 from sfumato.ui.look.theme import Space, themes
-from sfumato.ui.look.wording import told, value_name
+from sfumato.ui.look.wording import told, typeset, value_name
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
-from sfumato.ui.widgets.layout import ScrollPage, boxed, column, label, row
+from sfumato.ui.widgets.layout import (
+    ScrollPage,
+    beside,
+    boxed,
+    column,
+    label,
+    row,
+    say,
+    set_look,
+)
 from sfumato.ui.widgets.messages import error_words
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
@@ -39,7 +50,7 @@ REPLACED_SIGN = "→"
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the preview in the person's language, filled in."""
-    return told(QCoreApplication.translate("Preview", template), details)
+    return told(QCoreApplication.translate("EntryPreview", template), details)
 
 
 class SampleModel(CellsModel):
@@ -103,7 +114,14 @@ class SamplePage(QWidget):
             Whether a release would show these very values.
         """
         view = next((seen for seen in sample.seen if seen.recipient == recipient), None)
-        if view is not None:
+        if view is not None and sample.symbols:
+            words = tr(
+                "{recipient} sees a symbol in place of each {attribute}, shared by many",
+                recipient=recipient,
+                attribute=sample.attribute,
+            )
+            self.headline.setText(words)
+        elif view is not None:
             words = tr(
                 "{recipient} sees the true {attribute} in {kept} of these {rows}"
                 " {rows:row|rows}, and can't tell in which",
@@ -245,14 +263,14 @@ class PosteriorPage(PlotPage):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._preview: Preview | None = None
+        self._preview: EntryPreview | None = None
         self.picker = ChoiceField(parent=self, name=tr("Released value"), least=220)
         self.picker.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.picker.chosen.connect(self._draw)
         line = row(label(tr("Someone sees the released value"), "muted"), self.picker, None)
         self.put(line, self.plot, None)
 
-    def show_preview(self, preview: Preview) -> None:
+    def show_preview(self, preview: EntryPreview) -> None:
         """Show the values of a domain; the most frequent one is seen first."""
         other = self._preview is None or self._preview.domain.names != preview.domain.names
         self._preview = preview
@@ -282,25 +300,53 @@ class PosteriorPage(PlotPage):
         self.plot.show_plot(partial(build_posterior_bars, data))
 
 
+class WorthLine(QWidget):
+    """What a recipient's columns are worth, in the colour of a danger where that is nothing."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icon = IconLabel("table", "muted", 18)
+        self.text = label("", wrap=True)
+        self.setLayout(column(beside(self._icon, self.text)))
+
+    def show_worth(self, found: Sequence[ColumnWorth]) -> None:
+        """Show it; out of sight where nothing is known."""
+        useless = any(one.worthless for one in found)
+        look = "danger" if useless else "muted"
+        self._icon.show_icon("danger" if useless else "table", look)
+        set_look(self.text, "danger" if useless else "")
+        words = " ".join(typeset(e.as_danger if e.worthless else e.sentence) for e in found)
+        say(self.text, tr("Worthless: {text}", text=words) if useless else words)
+        self.setVisible(bool(found))
+
+
 class UtilityPage(PlotPage):
     """How well a recipient can estimate the values' shares."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self.note = label("", "muted", wrap=True)
-        self.put(self.plot, self.note, None)
+        self.worth = WorthLine(self)
+        self.put(self.worth, self.plot, self.note, None)
 
-    def show_preview(self, preview: Preview) -> None:
+    def show_preview(self, preview: EntryPreview) -> None:
         """Show estimates, or why there are none."""
+        self.worth.show_worth(preview.worth)
         self.plot.setVisible(preview.utility is not None)
         if preview.utility is not None:
             self.plot.show_plot(partial(build_utility_frequencies, preview.utility))
-            share = preview.kept_share if preview.kept_share is not None else 0.0
-            words = tr(
-                "{share} of the released values are true. Estimates correct for the others;"
-                " they are worth more than the released counts themselves.",
-                share=percent(share),
+            self.note.setText(
+                tr(
+                    "The column shows symbols, each shared by many codes. What is estimated from"
+                    " all of them stands here; a single one says of many codes that they are a"
+                    " little likelier, and nothing more."
+                )
+                if preview.kept_share is None
+                else tr(
+                    "{share} of the released values are true. Estimates correct for the others;"
+                    " they are worth more than the released counts themselves.",
+                    share=percent(preview.kept_share),
+                )
             )
-            self.note.setText(words)
         elif preview.problem is not None:
             self.note.setText(error_words(preview.problem))

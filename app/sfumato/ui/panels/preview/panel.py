@@ -11,7 +11,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
-from sfumato.analysis.previewed_values import Preview, Question, compute_preview
+from sfumato.analysis.previewed_values import EntryPreview, PreviewQuestion, compute_preview
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called
@@ -26,8 +26,8 @@ from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.number_pages import (
     DistributionPage,
     EstimatesPage,
+    NumberRecordPage,
     NumberSamplePage,
-    RecordPage,
     ScatterPage,
 )
 from sfumato.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
@@ -51,7 +51,7 @@ class PreviewPanel(Panel):
     def assemble(self) -> Steps:
         """Build the panel."""
         session = self.session
-        self._preview: Preview | NumberPreview | None = None
+        self._preview: EntryPreview | NumberPreview | None = None
         self._error: SfumatoError | None = None
         self._shown: tuple[object, ...] | None = None
         self._seen: Document | None = None
@@ -114,7 +114,7 @@ class PreviewPanel(Panel):
         self.numbers = NumberSamplePage(self)
         self.distribution = DistributionPage(self.session)
         self.scatter = ScatterPage(self.session)
-        self.record = RecordPage(self.session)
+        self.record = NumberRecordPage(self.session)
         self.estimates = EstimatesPage(self.session)
         for page, title in (
             (self.sample, self.tr("Before and after")),
@@ -183,7 +183,7 @@ class PreviewPanel(Panel):
         place = session.project_path
         folder = place.parent if place is not None else None
         places = None if long is None else long.survey.places
-        question = Question(
+        question = PreviewQuestion(
             session.document, table, session.keys, entry, known, recipient, folder, places
         )
         self._shown = wanted
@@ -219,7 +219,9 @@ class PreviewPanel(Panel):
         self.working.hide()
         self.pages.setCurrentWidget(self.problem)
 
-    def _show(self, question: Question, final: bool, preview: Preview | NumberPreview) -> None:
+    def _show(
+        self, question: PreviewQuestion, final: bool, preview: EntryPreview | NumberPreview
+    ) -> None:
         self._preview, self._error = preview, None
         self.working.hide()
         words = self.tr(
@@ -252,11 +254,13 @@ class PreviewPanel(Panel):
         self.tabs.setTabVisible(self.tabs.currentIndex(), True)
 
     def _show_categories(
-        self, question: Question, final: bool, preview: Preview
+        self, question: PreviewQuestion, final: bool, preview: EntryPreview
     ) -> tuple[QWidget, ...]:
         """Fill the pages for categories and return those that have something to show."""
         self.sample.show_sample(preview.sample, question.recipient, final=final)
         self.utility.show_preview(preview)
+        if preview.matrix is None and preview.utility is not None:
+            return self.sample, self.utility
         if preview.matrix is None:
             return (self.sample,)
         self.matrix.show_matrix(preview.matrix, preview.domain.names, question.recipient)
@@ -264,7 +268,7 @@ class PreviewPanel(Panel):
         return self.sample, self.matrix, self.posterior, self.utility
 
     def _show_numbers(
-        self, question: Question, final: bool, preview: NumberPreview
+        self, question: PreviewQuestion, final: bool, preview: NumberPreview
     ) -> tuple[QWidget, ...]:
         """Fill the pages for numbers and return those that have something to show."""
         self.numbers.show_preview(preview, question.recipient, final=final)
@@ -284,8 +288,8 @@ class PreviewPanel(Panel):
 
 
 def _computed(
-    question: Question, long: LongSource | None, context: Context
-) -> Preview | NumberPreview:
+    question: PreviewQuestion, long: LongSource | None, context: Context
+) -> EntryPreview | NumberPreview:
     """Compute the preview that fits the entry's attributes."""
     if long is not None and question.document.unit is not None:
         part, context = Part(context, 0.0, 0.7), Part(context, 0.7, 1.0)

@@ -10,20 +10,32 @@ from typing import Any, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHeaderView, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QToolButton, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import Check
 from sfumato.formats.language import grouped
+from sfumato.project.approval import COLUMNS
+from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
 from sfumato.project.document.adopted_files import AdoptedFile
-from sfumato.project.ledger import EntryKind, LedgerEvent, ReleaseRecord, ReleaseState, Subject
+from sfumato.project.errors import ReleaseError
+from sfumato.project.ledger import (
+    END_STATES,
+    EntryKind,
+    EventSubject,
+    LedgerEvent,
+    ReleaseRecord,
+    ReleaseState,
+)
+from sfumato.project.publication.followed import edition_told
 from sfumato.project.verification.verify import VerificationReport
-from sfumato.ui.look.theme import Space, current_theme, scaled
-from sfumato.ui.look.wording import local_time, spoken, statement_text
+from sfumato.project.withdrawal import refuse_withdrawal
+from sfumato.ui.look.theme import current_theme, scaled
+from sfumato.ui.look.wording import local_day, local_time, number, spoken, statement_text
+from sfumato.ui.panels.releases.verification_view import VerificationView
 from sfumato.ui.widgets.fields import Segments, text_field
-from sfumato.ui.widgets.layout import Badge, Card, EmptyState, boxed, button, column, label, row
-from sfumato.ui.widgets.painted import IconLabel, themed_icon
+from sfumato.ui.widgets.layout import Badge, Card, EmptyState, boxed, button, row
+from sfumato.ui.widgets.painted import themed_icon
 from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
@@ -47,17 +59,38 @@ STATES: Final[dict[ReleaseState, Look]] = {
 }
 """For each state of a release."""
 
+WITHDRAWN: Final[Look] = ("remove", "caution", str(QT_TRANSLATE_NOOP("Ledger", "Withdrawn")))
+
 PUBLISHED: Final[Look] = ("table", "good", str(QT_TRANSLATE_NOOP("Ledger", "Published")))
 
 KINDS: Final[dict[str, Look]] = {
     EntryKind.ADOPTED: ("ladder", "accent", str(QT_TRANSLATE_NOOP("Ledger", "Adopted"))),
     EntryKind.OVERRIDE: ("danger", "caution", str(QT_TRANSLATE_NOOP("Ledger", "Overridden"))),
+    EntryKind.RELEASE_WITHDRAWN: (
+        "remove",
+        "caution",
+        str(QT_TRANSLATE_NOOP("Ledger", "Withdrawal")),
+    ),
     EntryKind.PROJECT_CREATED: ("file", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Created"))),
     EntryKind.PASSPHRASE_CHANGED: ("key", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Passphrase"))),
+    EntryKind.RELEASE_APPROVED: ("verify", "good", str(QT_TRANSLATE_NOOP("Ledger", "Approved"))),
+    EntryKind.APPROVER_ADDED: ("key", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Approver"))),
+    EntryKind.APPROVER_REMOVED: ("key", "muted", str(QT_TRANSLATE_NOOP("Ledger", "Approver"))),
+    EntryKind.RECOVERY_SHEET_MADE: (
+        "key",
+        "muted",
+        str(QT_TRANSLATE_NOOP("Ledger", "Recovery sheet")),
+    ),
     EntryKind.ACCEPTED_UNSEALED: (
         "danger",
         "danger",
         str(QT_TRANSLATE_NOOP("Ledger", "No valid seal")),
+    ),
+    EntryKind.COUNTS_RELEASED: ("table", "good", str(QT_TRANSLATE_NOOP("Ledger", "Counts"))),
+    EntryKind.COUNTS_WITHDRAWN: (
+        "remove",
+        "caution",
+        str(QT_TRANSLATE_NOOP("Ledger", "Withdrawal")),
     ),
     EntryKind.SOURCE_CHANGED: ("data", "muted", str(QT_TRANSLATE_NOOP("Ledger", "New edition"))),
 }
@@ -65,7 +98,7 @@ KINDS: Final[dict[str, Look]] = {
 
 
 @dataclass(frozen=True)
-class Line:
+class LedgerLine:
     """An event as it is shown.
 
     Parameters
@@ -97,10 +130,10 @@ class Line:
     @property
     def bundle(self) -> Path | None:
         """Where the bundle of a release was put."""
-        return self.path if self.event.subject is Subject.RELEASE else None
+        return self.path if self.event.subject is EventSubject.RELEASE else None
 
 
-def line_of(event: LedgerEvent) -> Line:
+def line_of(event: LedgerEvent) -> LedgerLine:
     """Return an event as it is shown, whatever it holds: a forged ledger can be looked at too."""
     look = look_of(event)
     try:
@@ -109,7 +142,7 @@ def line_of(event: LedgerEvent) -> Line:
         line = None
     if line is None or not all(isinstance(t, str) for t in (line.who, line.what, line.digest)):
         when = local_time(event.entry.recorded_at)
-        return Line(event, look, when, what=_tr("It is not as Sfumato writes such entries."))
+        return LedgerLine(event, look, when, what=_tr("It is not as Sfumato writes such entries."))
     return line
 
 
@@ -123,25 +156,61 @@ _OF_ANOTHER_FORM: Final = (
 )
 
 
-def _line(event: LedgerEvent, look: Look) -> Line:
-    if event.subject is Subject.ADOPTION:
+_OF_APPROVAL: Final[dict[str, str]] = {
+    EntryKind.RELEASE_APPROVED: str(
+        QT_TRANSLATE_NOOP("Ledger", "{name} approved what would be released")
+    ),
+    EntryKind.APPROVER_ADDED: str(QT_TRANSLATE_NOOP("Ledger", "{name} can approve releases")),
+    EntryKind.APPROVER_REMOVED: str(QT_TRANSLATE_NOOP("Ledger", "{name} approves no more")),
+}
+
+
+def _line(event: LedgerEvent, look: Look) -> LedgerLine:
+    if event.subject is EventSubject.ADOPTION:
         return _adoption(event, look)
     when, record = local_time(event.entry.recorded_at), event.record
-    if event.subject is Subject.OVERRIDE:
+    if event.subject is EventSubject.OVERRIDE:
         who = record.recipient if record is not None else ""
-        return Line(event, look, when, who, _reason(event), record.target if record else None)
+        return LedgerLine(event, look, when, who, _reason(event), record.target if record else None)
+    if record is not None and event.entry.kind == EntryKind.RELEASE_WITHDRAWN:
+        return LedgerLine(
+            event, look, when, record.recipient, _reason(event), record.target, record.digest
+        )
     if record is not None:
-        what = ";  ".join(filter(None, (levels_of(record), _order_of(record))))
-        return Line(event, look, when, record.recipient, what, record.target, record.digest)
-    if event.entry.kind == EntryKind.SOURCE_CHANGED:
-        return _edition(event, look)
-    return Line(event, look, when, what=_project(event))
+        told = (_withdrawal_of(record), levels_of(record), _order_of(record))
+        what = ";  ".join(filter(None, told))
+        return LedgerLine(event, look, when, record.recipient, what, record.target, record.digest)
+    return _other(event, look, when)
+
+
+def _other(event: LedgerEvent, look: Look, when: str) -> LedgerLine:
+    if event.entry.kind in _OF_APPROVAL:
+        details = event.entry.details
+        what = _tr(_OF_APPROVAL[event.entry.kind]).format(name=details.get("approver", ""))
+        if COLUMNS in details:
+            what = _tr("{name} approved a table of counts by {columns}: ε = {epsilon}").format(
+                name=details["approver"],
+                columns=", ".join(details[COLUMNS]),
+                epsilon=number(details["epsilon"]),
+            )
+        return LedgerLine(event, look, when, str(details.get("recipient", "")), what)
+    line_of = _OF_ONE_KIND.get(event.entry.kind)
+    if line_of is not None:
+        return line_of(event, look)
+    return LedgerLine(event, look, when, what=_project(event))
 
 
 def look_of(event: LedgerEvent) -> Look:
     """Return an event's drawing, its colour and its translated word."""
     record = event.record
-    if event.subject is Subject.RELEASE and record is not None:
+    ended = None if event.ending is None else END_STATES.get(event.ending.kind)
+    if event.entry.kind == EntryKind.RELEASE_WITHDRAWN:
+        look = KINDS[EntryKind.RELEASE_WITHDRAWN]
+    elif record is None and ended is not None and ended is not ReleaseState.COMPLETED:
+        look = STATES[ended]  # a table of counts that was interrupted
+    elif event.subject is EventSubject.RELEASE and record is not None and record.withdrawn:
+        look = WITHDRAWN
+    elif event.subject is EventSubject.RELEASE and record is not None:
         done = record.state is ReleaseState.COMPLETED
         look = PUBLISHED if done and record.is_publication else STATES[record.state]
     else:
@@ -155,9 +224,20 @@ def levels_of(record: ReleaseRecord) -> str:
     facts = record.details.get("generalization")
     if facts is not None:
         levels = zip(facts["quasi_identifiers"], facts["levels"], strict=True)
-        return ";  ".join(f"{name}: {level}" for name, level in levels)
+        edition = edition_told(record)
+        told = [f"{name}: {level}" for name, level in levels]
+        return ";  ".join([*told, *([] if edition is None else [spoken(edition)])])
     return ";  ".join(
         f"{plan.key}: {_statement(plan.mechanism, plan.statement)}" for plan in record.plans
+    )
+
+
+def _withdrawal_of(record: ReleaseRecord) -> str:
+    """Return when and why a release was withdrawn; empty where it was not."""
+    if record.withdrawn is None:
+        return ""
+    return _tr("withdrawn on {day}: “{reason}”").format(
+        day=local_day(record.withdrawn.recorded_at), reason=record.withdrawn.reason
     )
 
 
@@ -175,14 +255,14 @@ def _statement(mechanism: str, statement: object) -> str:
         return mechanism
 
 
-def _adoption(event: LedgerEvent, look: Look) -> Line:
+def _adoption(event: LedgerEvent, look: Look) -> LedgerLine:
     details, when = event.entry.details, local_time(event.entry.recorded_at)
     try:
         file = AdoptedFile.from_dict(details["release"])
         field = mechanism_called(details["mechanism"]).terms[0].fields[0].name
         level = _statement(details["mechanism"], {field: file.level})
     except (SfumatoError, KeyError, TypeError, ValueError, AttributeError):
-        return Line(event, look, when, str(details.get("holder", "")))  # of another version
+        return LedgerLine(event, look, when, str(details.get("holder", "")))  # of another version
     place = _tr("on the ladder") if file.rung else _tr("beside the ladder")
     if file.part is not None:
         covered, records = (grouped(count) for count in file.part)
@@ -190,7 +270,7 @@ def _adoption(event: LedgerEvent, look: Look) -> Line:
             covered=covered, records=records
         )
     what = f"{details.get('attribute', '')}: {level}, {place}"
-    return Line(event, look, when, file.holder, what, file.path, file.digest)
+    return LedgerLine(event, look, when, file.holder, what, file.path, file.digest)
 
 
 def _reason(event: LedgerEvent) -> str:
@@ -208,7 +288,7 @@ def contradictions(event: LedgerEvent) -> str:
     return ""
 
 
-def _edition(event: LedgerEvent, look: Look) -> Line:
+def _edition(event: LedgerEvent, look: Look) -> LedgerLine:
     details, when = event.entry.details, local_time(event.entry.recorded_at)
     before, after = details.get("from", {}), details.get("to", {})
     what = _tr("{after} {after:record|records}, before {before}").format(
@@ -216,10 +296,38 @@ def _edition(event: LedgerEvent, look: Look) -> Line:
     )
     place = after.get("path")
     path = Path(place) if place else None
-    return Line(event, look, when, "", what, path, after.get("digest", ""))
+    return LedgerLine(event, look, when, "", what, path, after.get("digest", ""))
+
+
+def _counts(event: LedgerEvent, look: Look) -> LedgerLine:
+    (record,) = count_tables_in([event.entry])
+    what = _tr("by {columns}: ε = {epsilon}").format(
+        columns=", ".join(record.columns), epsilon=number(record.epsilon)
+    )
+    when, target = local_time(event.entry.recorded_at), Path(record.target)
+    return LedgerLine(event, look, when, record.recipient, what, target, record.digest)
+
+
+def _counts_withdrawn(event: LedgerEvent, look: Look) -> LedgerLine:
+    details, when = event.entry.details, local_time(event.entry.recorded_at)
+    what = _tr("by {columns}: {reason}").format(
+        columns=", ".join(details["columns"]), reason=_reason(event)
+    )
+    return LedgerLine(event, look, when, details["recipient"], what, Path(details["target"]))
+
+
+_OF_ONE_KIND: Final[dict[str, Callable[[LedgerEvent, Look], LedgerLine]]] = {
+    EntryKind.SOURCE_CHANGED: _edition,
+    EntryKind.COUNTS_RELEASED: _counts,
+    EntryKind.COUNTS_WITHDRAWN: _counts_withdrawn,
+}
 
 
 def _project(event: LedgerEvent) -> str:
+    if event.entry.kind == EntryKind.RECOVERY_SHEET_MADE:
+        return _tr("A recovery sheet was made; earlier ones no longer open the project")
+    if event.entry.kind == EntryKind.PASSPHRASE_CHANGED and event.entry.details.get("by"):
+        return _tr("The passphrase was reset with the recovery sheet")
     if event.entry.kind == EntryKind.PASSPHRASE_CHANGED:
         return _tr("The passphrase was changed")
     if event.entry.kind == EntryKind.ACCEPTED_UNSEALED:
@@ -250,10 +358,10 @@ class LedgerModel(CellsModel):
         figures = (WHEN, LEVELS, DIGEST)
         headings = [Heading(title, tabular=at in figures) for at, title in enumerate(titles)]
         self.lay_out(0, headings)
-        self._all: list[Line] = []
-        self._lines: list[Line] = []
+        self._all: list[LedgerLine] = []
+        self._lines: list[LedgerLine] = []
         self._order = (WHEN, True)
-        self._subject: Subject | None = None
+        self._subject: EventSubject | None = None
         self._words: tuple[str, ...] = ()
 
     def show_events(self, events: Sequence[LedgerEvent]) -> None:
@@ -261,7 +369,20 @@ class LedgerModel(CellsModel):
         self._all = [line_of(event) for event in events]
         self._show()
 
-    def narrow(self, subject: Subject | None, text: str) -> None:
+    def counts_in_use(self, number: int) -> CountTableRecord | None:
+        """Return the table of counts of an entry, where it was not withdrawn."""
+        with suppress(SfumatoError):
+            events = [line.event for line in self._all]
+            found = count_tables_in(e for v in events for e in (v.entry, v.ending) if e)
+            return next((r for r in found if r.number == number and r.withdrawn is None), None)
+        return None
+
+    @property
+    def events(self) -> int:
+        """How many events there are, shown or not."""
+        return len(self._all)
+
+    def narrow(self, subject: EventSubject | None, text: str) -> None:
         """Show events about one subject only (None for all), in which every word occurs."""
         self._subject, self._words = subject, tuple(text.casefold().split())
         self._show()
@@ -270,23 +391,23 @@ class LedgerModel(CellsModel):
         self.arrange(*self._order)
         self.lay_out(len(self._lines))
 
-    def line(self, row: int) -> Line:
+    def line(self, row: int) -> LedgerLine:
         """Return what a line shows."""
         return self._lines[row]
 
-    def count(self, subject: Subject | None = None) -> int:
+    def count(self, subject: EventSubject | None = None) -> int:
         """Return how many events there are, about a subject or about anything."""
         return sum(subject in (None, line.event.subject) for line in self._all)
 
     def arrange(self, column: int, descending: bool) -> None:
         """Put the lines in the order of a column."""
         self._order = (column, descending)
-        keys: dict[int, Callable[[Line], Any]] = {WHEN: lambda line: line.event.number}
+        keys: dict[int, Callable[[LedgerLine], Any]] = {WHEN: lambda line: line.event.number}
         key = keys.get(column, lambda line: _text(line, column).casefold())
         self._lines = [line for line in self._all if self._is_asked_for(line)]
         self._lines.sort(key=key, reverse=descending)
 
-    def _is_asked_for(self, line: Line) -> bool:
+    def _is_asked_for(self, line: LedgerLine) -> bool:
         if self._subject not in (None, line.event.subject):
             return False
         text = " ".join([*(_text(line, column) for column in range(6)), line.digest]).casefold()
@@ -305,7 +426,7 @@ class LedgerModel(CellsModel):
             tint=tint,
         )
 
-    def _tip(self, line: Line, column: int) -> str:
+    def _tip(self, line: LedgerLine, column: int) -> str:
         numbers = [entry.number for entry in (line.event.entry, line.event.ending) if entry]
         entries = self.tr("Entry {number}") if len(numbers) == 1 else self.tr("Entries {number}")
         whole = {
@@ -330,7 +451,7 @@ class LedgerModel(CellsModel):
         return [str(line.event.number), *(text.replace("\t", " ") for text in whole)]
 
 
-def _text(line: Line, column: int) -> str:
+def _text(line: LedgerLine, column: int) -> str:
     return (
         line.look[2],
         line.when,
@@ -341,104 +462,13 @@ def _text(line: Line, column: int) -> str:
     )[column]
 
 
-class VerificationView(QWidget):
-    """A verdict, and every check with an icon, a word and what was found."""
-
-    closed = Signal()
-    """The person wants to see the ledger again."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._icon = IconLabel("good", "good", 24)
-        self.verdict = label("", "heading", wrap=True)
-        self.about = label("", "muted", wrap=True)
-        self.back = button(self.tr("Back to the ledger"), self.closed.emit, "quiet", "chevron-left")
-        self._checks: QWidget | None = None
-        head = row(self._icon, (column(self.verdict, self.about, spacing=2), 1))
-        head.addWidget(self.back, 0, Qt.AlignmentFlag.AlignTop)
-        self._whole = column(head, spacing=Space.BETWEEN)
-        self.setLayout(self._whole)
-
-    def show_report(self, name: str, report: VerificationReport) -> None:
-        """Show what was found of a file."""
-        token = "good" if report.holds else "danger"
-        self._icon.show_icon(token, token)
-        verdict, about = self._words(report)
-        failed, count = grouped(len(report.failed)), grouped(len(report.checks))
-        self.verdict.setText(verdict.format(name=name, failed=failed, count=count))
-        self.about.setText(about.format(recipient=report.recipient))
-        self._fill([*report.failed, *(check for check in report.checks if check.holds)])
-
-    def _words(self, report: VerificationReport) -> tuple[str, str]:
-        """Return the verdict and what else is known of a file."""
-        if report.whole:
-            made_for = self.tr("Made for {recipient}.")
-            unknown = self.tr("It could not be recognised as one of this project's releases.")
-            holds = self.tr("{name} is as it was released, and keeps what it promises")
-            fails = self.tr(
-                "{name} does not hold up: {failed} of {count} {count:check|checks}"
-                " {failed:fails|fail}"
-            )
-            return holds if report.holds else fails, made_for if report.recipient else unknown
-        if report.release is None:
-            return self.tr("{name} was not released as it stands"), ""
-        return (
-            self.tr("{name} is a file as it was released"),
-            self.tr("Made for {recipient}. The rest of its bundle was not examined."),
-        )
-
-    def texts(self) -> tuple[str, ...]:
-        """Return what is said of each check."""
-        if self._checks is None:
-            return ()
-        return tuple(view.accessibleName() for view in self._checks.findChildren(_CheckView))
-
-    def _fill(self, checks: list[Check]) -> None:
-        if self._checks is not None:
-            self._whole.removeWidget(self._checks)
-            self._checks.deleteLater()
-        self._checks = QWidget(self)
-        lines = column(spacing=Space.BETWEEN)
-        for check in checks:
-            lines.addWidget(_CheckView(check))
-        lines.addStretch(1)
-        self._checks.setLayout(lines)
-        self._whole.addWidget(self._checks, 1)
-
-
-class _CheckView(QWidget):
-    """One check: icon, word, title and finding."""
-
-    def __init__(self, check: Check) -> None:
-        super().__init__()
-        token = "good" if check.holds else "danger"
-        words = {True: self.tr("Holds"), False: self.tr("Fails")}
-        word = words[check.holds]
-        title, found = spoken(check.title), spoken(check.finding)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(Space.INSIDE)
-        grid.setVerticalSpacing(2)
-        grid.addWidget(IconLabel(token, token, 18), 0, 0, Qt.AlignmentFlag.AlignTop)
-        state = label(word, token)
-        # As wide for either word, so that the titles of all checks stand below one another.
-        state.ensurePolished()
-        widths = map(state.fontMetrics().horizontalAdvance, words.values())
-        state.setMinimumWidth(max(widths) + Space.TIGHT)
-        grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(label(title, "strong", wrap=True), 0, 2)
-        finding = label(found, "muted", wrap=True)
-        finding.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        grid.addWidget(finding, 1, 2)
-        grid.setColumnStretch(2, 1)
-        self.setAccessibleName(f"{word}: {title}. {found}")
-
-
 class LedgerCard(Card):
     """Shows what happened to the project, or what a verification found."""
 
     folder_asked = Signal(object)
     """The folder of a release should be shown: its `Path`."""
+    withdrawal_asked = Signal(object)
+    """A release or a table of counts should be withdrawn: its record."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Ledger"), parent=parent)
@@ -462,11 +492,17 @@ class LedgerCard(Card):
         self.verify = button(self.tr("&Verify a file…"), None, icon="verify")
         words = self.tr("Copy the chosen lines, or all that are shown, with whole digests")
         self.copy = button(self.tr("&Copy"), self._copy, icon="copy", tip=words)
+        words = self.tr("Say that the chosen release was wrong; the ledger keeps it")
+        self.withdraw = button(
+            self.tr("&Withdraw…"), self._ask_to_withdraw, icon="remove", tip=words
+        )
+        self._may_write = False
         self.show_folder.setEnabled(False)
+        self.withdraw.setEnabled(False)
         self.filters = self._build_filters()
         self.body.removeWidget(self.heading)
         title = boxed(row(self.heading, self.intact))
-        deeds = (self.copy, self.show_folder, self.verify)
+        deeds = (self.copy, self.show_folder, self.withdraw, self.verify)
         self.put(FlowLayout(title, *deeds, apart=1), self.filters, (self.pages, 1))
         self.setMinimumHeight(scaled(300))
 
@@ -484,10 +520,10 @@ class LedgerCard(Card):
         self.subject = Segments(
             (
                 (None, self.tr("All")),
-                (Subject.RELEASE, self.tr("Releases")),
-                (Subject.ADOPTION, self.tr("Adoptions")),
-                (Subject.OVERRIDE, self.tr("Overrides")),
-                (Subject.PROJECT, self.tr("Project")),
+                (EventSubject.RELEASE, self.tr("Releases")),
+                (EventSubject.ADOPTION, self.tr("Adoptions")),
+                (EventSubject.OVERRIDE, self.tr("Overrides")),
+                (EventSubject.PROJECT, self.tr("Project")),
             ),
             self,
         )
@@ -530,7 +566,7 @@ class LedgerCard(Card):
         """Show what a ledger tells of."""
         reading = self.pages.currentWidget() is self.report
         self.model.show_events(events)
-        for button_ in (self.show_folder, self.copy):
+        for button_ in (self.show_folder, self.withdraw, self.copy):
             button_.setVisible(bool(events))
         self._choose_list()
         if not reading:
@@ -538,7 +574,9 @@ class LedgerCard(Card):
 
     def _narrow(self, _changed: object = None) -> None:
         subject = self.subject.value
-        self.model.narrow(subject if isinstance(subject, Subject) else None, self.search.text())
+        self.model.narrow(
+            subject if isinstance(subject, EventSubject) else None, self.search.text()
+        )
         self._choose_list()
         self.show_ledger()
 
@@ -578,18 +616,44 @@ class LedgerCard(Card):
         self.filters.hide()
         self.pages.setCurrentWidget(self.report)
 
-    def _chosen(self) -> Path | None:
-        """Return the bundle of the one line that is chosen."""
+    def _chosen(self) -> LedgerLine | None:
+        """Return the one line that is chosen."""
         rows = self.table.selectionModel().selectedRows()
-        return self.model.line(rows[0].row()).bundle if len(rows) == 1 else None
+        return self.model.line(rows[0].row()) if len(rows) == 1 else None
+
+    def let_write(self, ready: bool) -> None:
+        """Let releases be withdrawn, where the project can be written."""
+        self._may_write = ready
+        self._allow_folder()
 
     def _allow_folder(self, *_changes: object) -> None:
-        self.show_folder.setEnabled(self._chosen() is not None)
+        line = self._chosen()
+        self.show_folder.setEnabled(line is not None and line.bundle is not None)
+        self.withdraw.setEnabled(self._to_withdraw(line) is not None)
+
+    def _to_withdraw(self, line: LedgerLine | None) -> ReleaseRecord | CountTableRecord | None:
+        """Return the release or the table of counts of a line, where it can be withdrawn."""
+        if line is None or not self._may_write or line.event.subject is not EventSubject.RELEASE:
+            return None
+        record = line.event.record
+        if line.event.entry.kind == EntryKind.COUNTS_RELEASED:
+            return self.model.counts_in_use(line.event.number)
+        if record is None:
+            return None
+        with suppress(ReleaseError):
+            refuse_withdrawal(record)
+            return record
+        return None
+
+    def _ask_to_withdraw(self) -> None:
+        record = self._to_withdraw(self._chosen())
+        if record is not None:
+            self.withdrawal_asked.emit(record)
 
     def _ask_for_folder(self) -> None:
-        bundle = self._chosen()
-        if bundle is not None:
-            self.folder_asked.emit(bundle)
+        line = self._chosen()
+        if line is not None and line.bundle is not None:
+            self.folder_asked.emit(line.bundle)
 
 
 class _LedgerTable(TableView):

@@ -12,35 +12,25 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHeaderView,
     QLineEdit,
-    QProgressBar,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from sfumato.analysis.readiness import accepted_for, check_rows, checked_rows, require_ready
-from sfumato.analysis.shown_columns import LeavingColumns
+from sfumato.analysis.releasing import ReleaseOrder
 from sfumato.analysis.since_release import SinceRelease
-from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
 from sfumato.jobs import Job
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.prepared import PreparedTable
-from sfumato.project.release.release import ReleaseOutcome, make_release
-from sfumato.project.release.release_columns import attributes_of
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import local_day, spoken, statement_text, time_left
+from sfumato.ui.look.wording import local_day, spoken, statement_text
+from sfumato.ui.panels.releases.approval import ApprovalLine
+from sfumato.ui.panels.releases.progress_line import ProgressLine
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt, text_field
 from sfumato.ui.widgets.layout import (
     Card,
-    ElidedLabel,
     beside,
     boxed,
     button,
@@ -53,117 +43,11 @@ from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
 
-
-@dataclass(frozen=True)
-class Order:
-    """What is to be released.
-
-    Parameters
-    ----------
-    recipients
-        Their names, in order.
-    folder
-        Where the bundles go.
-    format_name
-        The data files' format.
-    as_zip
-        One zip file each instead of a folder.
-    override
-        The reason for releasing a column otherwise than before; may be empty.
-    escape_formulas
-        Whether texts that a spreadsheet would run are made harmless in CSV files.
-    dcat
-        Whether bundles are described for data catalogues too.
-    """
-
-    recipients: tuple[str, ...]
-    folder: Path
-    format_name: str
-    as_zip: bool
-    override: str = ""
-    escape_formulas: bool = True
-    dcat: bool = False
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A release that could not be made."""
-
-    recipient: str
-    error: SfumatoError
-
-
-@dataclass(frozen=True)
-class Made:
-    """What became of an order."""
-
-    outcomes: tuple[ReleaseOutcome, ...]
-    refusals: tuple[Refusal, ...]
-
-
-def make_all(
-    project: ProjectFile,
-    table: Table | LongTable,
-    order: Order,
-    columns: LeavingColumns | None,
-    context: Context,
-) -> Made:
-    """Make the releases of an order, one after another; a refused one does not stop the others.
-
-    `columns` is what is known of the columns of a table in memory, for the check before.
-
-    Raises
-    ------
-    Cancelled
-        When asked to stop. Releases that were finished by then stay.
-    """
-    outcomes: list[ReleaseOutcome] = []
-    refusals: list[Refusal] = []
-    count = len(order.recipients)
-    document, first = project.document, 0.3 if isinstance(table, LongTable) else 0.1
-    ready = Part(context, 0.0, first)
-    try:
-        if isinstance(table, LongTable):
-            rows = checked_rows(document, table, project.keys, project.remembered, ready)
-        else:
-            assert columns is not None
-            known, leaving = attributes_of(document, table), columns.of(document)
-            rows = check_rows(document, leaving, known, ready)
-        checked = rows.readiness(project.releases, document.accepted)
-    except SfumatoError as error:
-        return Made((), tuple(Refusal(name, error) for name in order.recipients))
-    prepared, rest = PreparedTable(project, table), Part(context, first, 1.0)
-    for place, recipient in enumerate(order.recipients):
-        part = Part(rest, place / count, (place + 1) / count)
-        part.report(0.0, recipient)
-        try:
-            require_ready(checked, [recipient])
-            outcome = make_release(
-                project,
-                table,
-                recipient,
-                order.folder,
-                order.format_name,
-                part,
-                order.as_zip,
-                override=order.override,
-                escape_formulas=order.escape_formulas,
-                dcat=order.dcat,
-                prepared=prepared,
-                accepted=accepted_for(checked, recipient),
-            )
-        except SfumatoError as error:
-            refusals.append(Refusal(recipient, error))
-        else:
-            outcomes.append(outcome)
-    return Made(tuple(outcomes), tuple(refusals))
-
-
 NAME, LEVELS, LAST = range(3)
 
 
 @dataclass(frozen=True)
-class Candidate:
+class RecipientCandidate:
     """One recipient.
 
     Parameters
@@ -189,7 +73,7 @@ class CandidatesModel(TickedModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._candidates: tuple[Candidate, ...] = ()
+        self._candidates: tuple[RecipientCandidate, ...] = ()
         headings = (
             Heading(self.tr("Recipient")),
             Heading(self.tr("Levels"), tabular=True),
@@ -202,7 +86,7 @@ class CandidatesModel(TickedModel):
         """The names that are ticked, in order."""
         return tuple(each.name for each in self._candidates if self.is_ticked(each.name))
 
-    def show_candidates(self, candidates: Sequence[Candidate]) -> None:
+    def show_candidates(self, candidates: Sequence[RecipientCandidate]) -> None:
         """Show recipients; new ones are ticked."""
         self._candidates = tuple(candidates)
         names = [each.name for each in candidates]
@@ -216,7 +100,9 @@ class CandidatesModel(TickedModel):
         return Cell(text, "\n".join((text, *(one.changes if column == LAST else ()))))
 
 
-def candidates_of(document: Document, since: Sequence[SinceRelease]) -> tuple[Candidate, ...]:
+def candidates_of(
+    document: Document, since: Sequence[SinceRelease]
+) -> tuple[RecipientCandidate, ...]:
     """Return every recipient with their levels and their last release.
 
     Parameters
@@ -227,7 +113,9 @@ def candidates_of(document: Document, since: Sequence[SinceRelease]) -> tuple[Ca
         What has changed since everybody's last release, in the recipients' order.
     """
     return tuple(
-        Candidate(recipient.name, _levels(document, recipient), _last(one), changes_told(one))
+        RecipientCandidate(
+            recipient.name, _levels(document, recipient), _last(one), changes_told(one)
+        )
         for recipient, one in zip(document.recipients, since, strict=True)
     )
 
@@ -368,13 +256,15 @@ class OrderCard(Card):
         self.escape_formulas = self._build_escape()
         self.dcat = CatalogueChoice(self)
         self.rows = RowOrderChoice(session, CAPTION_WIDTH, self)
+        self.approval = ApprovalLine(session, self)
         self.folder = text_field(name=self.tr("Target folder"))
         prompt(self.folder, self.tr("A folder for the bundles"))
         self.choose = button(self.tr("C&hoose…"), None, icon="folder")
         self.reason = text_field(name=self.tr("Reason"), hint=self.tr("Reason, kept in the ledger"))
         self._conflict_text = label("", wrap=True)
         self.conflict = self._build_conflict()
-        self.progress = self._build_progress()
+        self.progress = ProgressLine(self.tr("Progress of the release"), self)
+        self.cancel, self._hint = self.progress.cancel, self.progress.hint
         self.changes = label("", "muted", wrap=True)
         self.changes.hide()
         self.put(self.table, self.tick_all, self.changes)
@@ -386,6 +276,7 @@ class OrderCard(Card):
             self._line("", self.escape_formulas),
             self._line("", self.dcat),
             self.rows,
+            self._line("", self.approval),
             self._line(self.tr("Into"), self.folder, self.choose),
             self.conflict,
             self.progress,
@@ -394,6 +285,7 @@ class OrderCard(Card):
         self.model.ticked.connect(self.changed)
         self.folder.textChanged.connect(self.changed)
         self.rows.changed.connect(self.changed)
+        self.approval.changed.connect(self.changed)
         self.reason.textChanged.connect(self.changed)
 
     def _build_table(self) -> TableView:
@@ -428,21 +320,6 @@ class OrderCard(Card):
         frame.hide()
         return frame
 
-    def _build_progress(self) -> QStackedWidget:
-        pages = QStackedWidget(self)
-        self._hint = label("", "small", wrap=True)
-        self._bar = QProgressBar(pages)
-        self._bar.setRange(0, 1000)
-        self._bar.setAccessibleName(self.tr("Progress of the release"))
-        self._doing = ElidedLabel("", "small")
-        self.cancel = button(self.tr("Cancel"), None, "quiet")
-        running = QWidget(pages)
-        running.setLayout(row((self._bar, 1), (self._doing, 1), self.cancel, spacing=Space.BETWEEN))
-        pages.addWidget(self._hint)
-        pages.addWidget(running)
-        pages.setFixedHeight(Space.FIELD + 4)
-        return pages
-
     def _line(self, words: str, *widgets: QWidget) -> QWidget:
         name = label(words, "muted")
         name.setMinimumWidth(max(scaled(CAPTION_WIDTH), name.sizeHint().width()))
@@ -459,7 +336,7 @@ class OrderCard(Card):
 
     # ----- what is shown
 
-    def show_candidates(self, candidates: Sequence[Candidate]) -> None:
+    def show_candidates(self, candidates: Sequence[RecipientCandidate]) -> None:
         """Show who can get a release, and what has changed for them since the last one."""
         self.model.show_candidates(candidates)
         self.tick_all.offer(len(candidates))
@@ -491,11 +368,7 @@ class OrderCard(Card):
 
     def show_job(self, job: Job | None) -> None:
         """Show how far the work is; None when it has ended."""
-        self.progress.setCurrentIndex(0 if job is None else 1)
-        if job is not None:
-            self._bar.setValue(round(1000 * job.fraction))
-            told = filter(None, (spoken(job.text), time_left(job.seconds_left)))
-            self._doing.setText(" · ".join(told))
+        self.progress.show_job(job)
 
     @property
     def folder_path(self) -> Path | None:
@@ -503,14 +376,16 @@ class OrderCard(Card):
         text = self.folder.text().strip()
         return Path(text).expanduser() if text else None
 
-    def order(self) -> Order | None:
+    def order(self) -> ReleaseOrder | None:
         """Return what is ordered; None while something is missing."""
         folder, recipients = self.folder_path, self.model.chosen
         conflict = not self.conflict.isHidden()
+        if self.approval.waiting(recipients):
+            return None
         unfounded = self.rows.lacks_reason or (conflict and not self.reason.text().strip())
         if folder is None or not recipients or unfounded:
             return None
-        return Order(
+        return ReleaseOrder(
             recipients,
             folder,
             str(self.format.value),

@@ -7,30 +7,41 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication, QMimeData, QUrl
+from PySide6.QtCore import QCoreApplication, QMimeData, QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.releasing import Made, Refusal, make_all
 from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
-from sfumato.project.ledger import ReleaseState
+from sfumato.project.count_tables.held import CountTableRecord
+from sfumato.project.count_tables.withdrawing import withdraw_counts
+from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
 from sfumato.project.release.release_compatibility import exposed_columns
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.verify import VerificationReport
+from sfumato.project.withdrawal import withdraw
+from sfumato.resources import resource_path
+from sfumato.ui.look import wording
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.releases import PANEL
+from sfumato.ui.panels.releases.counts_page import CountsPage
 from sfumato.ui.panels.releases.ledger import LedgerCard
-from sfumato.ui.panels.releases.order_card import Made, OrderCard, Refusal, candidates_of, make_all
+from sfumato.ui.panels.releases.order_card import OrderCard, candidates_of
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
+from sfumato.ui.panels.releases.readiness_grid import ReadinessGrid
+from sfumato.ui.panels.releases.terms_card import TermsCard
+from sfumato.ui.panels.releases.withdrawing import WithdrawDialog
 from sfumato.ui.state.settings import is_on
+from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
@@ -115,7 +126,13 @@ class ReleasesPanel(Panel):
         self._folder_proposed = ""
         self._earlier = 0
         self.setAcceptDrops(True)
-        self.set_primary(self.tr("&Release"), "export").clicked.connect(self._release)
+        self.set_primary(self.tr("&Release"), "export").clicked.connect(self._press)
+        self.what = Segments(
+            [(False, self.tr("Records")), (True, self.tr("Tables of counts"))],
+            self,
+            name=self.tr("What is released"),
+        )
+        self.add_to_head(self.what)
         self.pages = Pages(self)
         self.body.addWidget(self.pages, 1)
         self.empty = self._build_empty()
@@ -123,13 +140,20 @@ class ReleasesPanel(Panel):
         self.pages.add(self.empty, self.work)
         below = self.work.column
         below.setSpacing(Space.BETWEEN)
+        self.grid = ReadinessGrid(session, self.work.widget())
+        below.addWidget(self.grid)
         self.form = OrderCard(session, self.work.widget())
         below.addWidget(self.form)
+        self.terms = TermsCard(session, self.work.widget())
+        below.addWidget(self.terms)
         yield
         self.readiness = ReadinessCard(session, self.work.widget())
         below.addWidget(self.readiness)
         self.ledger = LedgerCard(self.work.widget())
         below.addWidget(self.ledger, 1)
+        yield
+        self.counts = CountsPage(session, self.pages)
+        self.pages.add(self.counts)
         yield
         self._hint = DropHint(self)
         self._restore_choices()
@@ -142,6 +166,27 @@ class ReleasesPanel(Panel):
         empty = EmptyState("releases", self.tr("Nothing can be released yet"), "")
         self.go_on = empty.add_button(button("", self._go_on, "primary"))
         return empty
+
+    def _choose_what(self, _counts: object) -> None:
+        """Show where records are released, or where tables of counts are."""
+        if self.what.value:
+            self.counts.propose_folder(self.form.folder.text())
+        self._refresh()
+
+    def _press(self) -> None:
+        if self.what.value:
+            self.counts.release()
+        else:
+            self._release()
+
+    def _tell_counts(self, path: Path) -> None:
+        self.tell(
+            MessageKind.GOOD,
+            self.tr("The table of counts is in {folder}.").format(folder=path),
+            self.tr("Hand it to this recipient alone."),
+            Action(self.tr("Show folder"), partial(self._show_folder, path)),
+            topic="counts",
+        )
 
     def _go_on(self) -> None:
         """Bring the panel into sight where the next step is to be done."""
@@ -171,9 +216,17 @@ class ReleasesPanel(Panel):
         session.project_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self.ledger.show_ledger)
         self.form.changed.connect(self._refresh_button)
+        self.readiness.changed.connect(self._refresh_button)
+        self.readiness.reason.textChanged.connect(self._refresh_button)
+        self.what.chosen.connect(self._choose_what)
+        self.counts.changed.connect(self._refresh_button)
+        self.counts.made.connect(self._tell_counts)
+        self.counts.failed.connect(partial(self.show_error, topic="counts"))
+        self.grid.chosen.connect(self._show_findings)
         self.form.choose.clicked.connect(self._choose_folder)
         self.form.cancel.clicked.connect(lambda: session.runner.cancel(RELEASE_JOB))
         self.ledger.folder_asked.connect(self._show_folder)
+        self.ledger.withdrawal_asked.connect(self._ask_to_withdraw)
         self.ledger.verify.clicked.connect(self._choose_bundle)
 
     # ----- what is shown
@@ -195,6 +248,7 @@ class ReleasesPanel(Panel):
         self.form.show_candidates(candidates_of(session.document, since))
         self.form.table.setVisible(bool(session.document.recipients))
         self._propose_folder()
+        self.form.approval.refresh()
         exact = exact_byproducts(session.document)
         conflicts = {**exposed_columns(session.document, records), **exact}.values()
         self.form.show_conflict(
@@ -203,7 +257,10 @@ class ReleasesPanel(Panel):
             if conflicts
             else ""
         )
-        self.readiness.setVisible(bool(session.document.recipients) and not self._missing())
+        checked = bool(session.document.recipients) and not self._missing()
+        self.grid.setVisible(checked)
+        self.readiness.setVisible(checked)
+        self.ledger.let_write(session.project is not None and not self._read_only())
         self.ledger.let_verify(session.project is not None and session.source is not None)
         self._refresh_button()
         self._choose_page(bool(records))
@@ -211,9 +268,11 @@ class ReleasesPanel(Panel):
     def _choose_page(self, released: bool) -> None:
         """Show what is missing instead of a form that can't be used."""
         missing = self._missing()
-        self.pages.setCurrentWidget(self.work if released or not missing else self.empty)
+        shown = self.work if released or not missing else self.empty
+        self.what.setVisible(shown is self.work)
+        self.pages.setCurrentWidget(self.counts if self._counts_asked(shown) else shown)
         if self.primary is not None:
-            self.primary.setVisible(self.pages.currentWidget() is self.work)
+            self.primary.setVisible(self.pages.currentWidget() is not self.empty)
         self.empty.text.setText("\n".join(map(spoken, missing)))
         self.go_on.setText(
             self.tr("Go to Data")
@@ -223,15 +282,37 @@ class ReleasesPanel(Panel):
             else self.tr("Go to Attributes")
         )
 
+    def _counts_asked(self, otherwise: QWidget) -> bool:
+        return bool(self.what.value) and otherwise is self.work
+
     def _refresh_button(self) -> None:
+        if self.primary is not None and self.what.value:
+            self.primary.setText(self.tr("&Release the table"))
+            self.primary.setEnabled(self.counts.ready)
+            return
         missing = self._missing()
         chosen = len(self.form.model.chosen)
+        self.form.approval.show_chosen(self.form.model.chosen)
         ready = not missing and self._job is None and not self._read_only()
         if self.primary is not None:
             self.primary.setEnabled(ready and self.form.order() is not None)
             words = self.tr("&Release to {count}").format(count=chosen)
-            self.primary.setText(words if chosen > 1 else self.tr("&Release"))
+            words = words if chosen > 1 else self.tr("&Release")
+            open_now = self._open_now()
+            blocked = self.tr("&Resolve {count} {count:danger|dangers}")
+            self.primary.setText(wording.told(blocked, {"count": open_now}) if open_now else words)
         self.form.show_hint(self._hint_text(missing))
+
+    def _open_now(self) -> int:
+        """Return how many dangers keep the chosen releases back, and have no reason yet."""
+        if self.readiness.reason.text().strip():
+            return 0
+        return len(self.readiness.open_for(self.form.model.chosen))
+
+    def _show_findings(self, recipient: str) -> None:
+        """Bring what was found for a recipient into sight."""
+        shown = self.readiness.block_of(recipient)
+        self.work.bring_top(shown if shown is not None else self.readiness)
 
     def _hint_text(self, missing: tuple[str, ...]) -> str:
         if missing:
@@ -254,6 +335,9 @@ class ReleasesPanel(Panel):
             return self.tr("Tick at least one recipient.")
         if self.form.folder_path is None:
             return self.tr("Choose a folder for the bundles.")
+        if waiting := self.form.approval.waiting(self.form.model.chosen):
+            told = self.tr("A second person has to approve what {names} would get.")
+            return told.format(names=", ".join(waiting))
         if self.form.rows.lacks_reason:
             return self.tr("Say why rows have to stay as they are in the table.")
         return ""
@@ -265,6 +349,9 @@ class ReleasesPanel(Panel):
             return
         source, project = session.document.source, session.project_path
         base = source.folder if source is not None else None
+        if base is not None and base == resource_path("samples", "clinic.csv").parent:
+            documents = QStandardPaths.StandardLocation.DocumentsLocation
+            base = Path(QStandardPaths.writableLocation(documents))  # not among the program's files
         base = project.parent if project is not None else base
         self._folder_proposed = str(base / FOLDER_NAME) if base is not None else ""
         self.form.folder.setText(self._folder_proposed)
@@ -286,7 +373,15 @@ class ReleasesPanel(Panel):
     def _show_intact(self, entries: int) -> None:
         self.session.steps.take_tampering(None)
         words = self.tr("Intact, {n} {n:entry|entries}").format(n=grouped(entries))
-        detail = self.tr("Each entry is sealed to the one before; none was changed or cut off.")
+        lines = self.ledger.model.events
+        if lines < entries:
+            words = self.tr("Intact, {n} {n:entry|entries} in {lines} {lines:line|lines}").format(
+                n=grouped(entries), lines=grouped(lines)
+            )
+        detail = self.tr(
+            "Each entry is sealed to the one before; none was changed or cut off. A release has an"
+            " entry where it begins and one where it ends, on one line."
+        )
         self.ledger.show_intact("verify", "good", words, detail)
 
     def _show_tampering(self, error: SfumatoError) -> None:
@@ -320,10 +415,9 @@ class ReleasesPanel(Panel):
         project, source = session.project, session.source
         if order is None or project is None or source is None or self._job is not None:
             return
-        columns = session.columns_of(source) if isinstance(source, Table) else None
         self.messages.clear()  # what became of an earlier order would contradict this one
         title = self.tr("Releasing to {names}").format(names=", ".join(order.recipients))
-        work = partial(make_all, project, source, order, columns)
+        work = partial(make_all, project, source, order)
         self._earlier = len(session.steps.releases())
         self._job = session.runner.run(
             title, work, self._tell_made, partial(self.show_error, topic="release"), key=RELEASE_JOB
@@ -372,6 +466,31 @@ class ReleasesPanel(Panel):
             return
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(target.parent)))
 
+    def _ask_to_withdraw(self, record: ReleaseRecord | CountTableRecord) -> None:
+        """Ask what was wrong with a release, and record that."""
+        dialog = WithdrawDialog(record.recipient, record.recorded_at, self)
+        dialog.present(lambda: self._withdraw(record, dialog.reason.text()))
+
+    def _withdraw(self, record: ReleaseRecord | CountTableRecord, reason: str) -> None:
+        project = self.session.project
+        if project is None:
+            return
+        try:
+            if isinstance(record, CountTableRecord):
+                withdraw_counts(project, record.number, reason)
+            else:
+                withdraw(project, record, reason)
+        except SfumatoError as error:
+            self.show_error(error, topic="withdrawn")
+            return
+        self.session.ledger_changed.emit()
+        self.tell(
+            MessageKind.INFO,
+            self.tr("The release to {name} is withdrawn.").format(name=record.recipient),
+            self.tr("Ask the recipient to delete it. It goes on counting."),
+            topic="withdrawn",
+        )
+
     # ----- verifying
 
     def _choose_bundle(self) -> None:
@@ -415,6 +534,8 @@ class ReleasesPanel(Panel):
         """Show what was found, from its first line on."""
         if project is not self.session.project:
             return
+        self.what.set_value(False)
+        self._refresh()
         self.ledger.show_report(name, report)
         self.pages.setCurrentWidget(self.work)
         self.work.bring_top(self.ledger)

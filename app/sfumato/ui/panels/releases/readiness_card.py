@@ -11,18 +11,18 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.findings import About, Finding, Remedy, Severity
-from sfumato.analysis.readiness import Readiness, accepting, fits, mended
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import About, Finding, Remedy
+from sfumato.analysis.readiness import accepting
 from sfumato.analysis.readiness_checks import CLASS_SIZES
-from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.analysis.verdicts import Readiness, verdict_of
 from sfumato.formats.language import grouped
-from sfumato.project.document.model import Document
 from sfumato.project.release.views import quasi_identifiers
+from sfumato.ui.look import wording
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import apart, typeset
 from sfumato.ui.panels.base import catch_up
-from sfumato.ui.state.insights import column_source
+from sfumato.ui.state.mending import mend
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import prompt, text_field
 from sfumato.ui.widgets.layout import (
@@ -38,11 +38,13 @@ from sfumato.ui.widgets.layout import (
     row,
     say,
 )
-from sfumato.ui.widgets.messages import Message, announce, error_words
+from sfumato.ui.widgets.messages import announce, error_words
 from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import FlowLayout
 
-MENDING_JOB: Final = "releases-mending"
+_SHOWN: Final = 60
+"""Findings of so many groups of recipients are shown, the worst first."""
+_NAMED: Final = 30
 _LOOKS: Final = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}
 
 
@@ -58,10 +60,11 @@ class ReadinessCard(Card):
     changed = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(self.tr("Ready to release?"), parent=parent)
+        super().__init__(self.tr("What was found"), parent=parent)
         self._session = session
         self._shown: tuple[Readiness, ...] | None = None
         self._offered: set[str] = set()
+        self._blocks: list[tuple[frozenset[str], QWidget]] = []
         self._told = ""
         self.note = label("", "muted", wrap=True)
         self.reason = text_field(name=self.tr("Reason for what stays open"))
@@ -95,6 +98,10 @@ class ReadinessCard(Card):
         """Return what keeps releases to recipients from being made, as far as it is known."""
         chosen = [each for each in self.found if each.recipient in recipients]
         return tuple(one for each in chosen for one in each.open)
+
+    def block_of(self, recipient: str) -> QWidget | None:
+        """Return where what was found worst for a recipient stands; None where nothing is."""
+        return next((block for names, block in self._blocks if recipient in names), None)
 
     def settle(self, recipients: Sequence[str]) -> bool:
         """Take the reason for what is open; return whether nothing keeps the releases back."""
@@ -134,6 +141,7 @@ class ReadinessCard(Card):
         """Show nothing of another table."""
         self._shown = None
         clear_layout(self.list)
+        self._blocks = []
         self.ask.hide()
 
     def _give_up(self) -> None:
@@ -166,14 +174,25 @@ class ReadinessCard(Card):
                 " them is estimated from {some} of {rows} {rows:row|rows}."
             ).format(some=grouped(long.sample.rows), rows=grouped(long.table.rows))
         say(self.note, words)
-        for names, findings in _alike(self.found):
+        blocks = _alike(self.found)
+        self._blocks = []
+        for names, findings in blocks[:_SHOWN]:
             block = self._block(names, findings)
+            self._blocks.append((frozenset(names), block))
             self.list.addWidget(block)
             block.show()
+        if more := {name for names, _ in blocks[_SHOWN:] for name in names}:
+            said = self.tr(
+                "Findings of {count} {count:recipient|recipients} are not shown here; sfumato check"
+                " tells them all."
+            )
+            self.list.addWidget(label(wording.told(said, {"count": len(more)}), "muted", wrap=True))
         waiting = [each.recipient for each in self.found if each.open]
         self.ask.setVisible(bool(waiting))
-        asking = self.tr("Not ready: {names}. Mend what is marked as danger, or say why not.")
-        self.asking.setText(asking.format(names=", ".join(waiting)))
+        asking = self.tr(
+            "Not ready: {names}. Resolve what is marked as danger, or give a reason for releasing."
+        )
+        self.asking.setText(asking.format(names=self._names(waiting)))
         told = self.asking.text() if waiting else self._ready_or_not()
         if self.found and told != self._told and self.isVisible():
             announce(self, told)
@@ -182,28 +201,45 @@ class ReadinessCard(Card):
     def _ready_or_not(self) -> str:
         """Say whether releases can be made, where no reason is asked."""
         refused = [each.recipient for each in self.found if each.standing]
+        worthless = [each.recipient for each in self.found if each.worthless]
+        if not refused and worthless:
+            told = self.tr("Releases can be made, but some columns are worthless to {names}.")
+            return told.format(names=self._names(worthless))
         if not refused:
             return self.tr("Every recipient is ready.")
-        told = self.tr("Not ready: {names}. Mend what is marked as danger.")
-        return told.format(names=", ".join(refused))
+        told = self.tr("Not ready: {names}. Resolve what is marked as danger.")
+        return told.format(names=self._names(refused))
+
+    def _names(self, names: Sequence[str]) -> str:
+        """Return names, of very many the first ones and how many more there are."""
+        if len(names) <= _NAMED:
+            return ", ".join(names)
+        said = self.tr("{names} and {count} more")
+        return wording.told(
+            said, {"names": ", ".join(names[:_NAMED]), "count": len(names) - _NAMED}
+        )
 
     def _block(self, names: Sequence[str], findings: Sequence[Finding]) -> QWidget:
         block = QWidget()
-        lines = column(label(", ".join(names), "strong", wrap=True), spacing=Space.TIGHT)
+        lines = column(label(self._names(names), "strong", wrap=True), spacing=Space.TIGHT)
         block.setLayout(lines)
         for one in findings:
             lines.addWidget(self._line(one))
         return block
 
     def _line(self, finding: Finding) -> QWidget:
-        look = _LOOKS[finding.severity]
+        look = "danger" if finding.worthless else _LOOKS[finding.severity]
         words = {
             Severity.GRAVE: self.tr("Danger: {text}"),
             Severity.CAUTION: self.tr("Caution: {text}"),
             Severity.GOOD: self.tr("Good: {text}"),
         }[finding.severity]
-        tone = "danger" if finding.severity is Severity.GRAVE and not finding.reason else ""
-        text = label(words.format(text=typeset(finding.sentence)), tone, wrap=True)
+        if finding.worthless:
+            words = self.tr("Worthless: {text}")
+        danger = finding.worthless or (finding.severity is Severity.GRAVE and not finding.reason)
+        tone = "danger" if danger else ""
+        names = self._session.document.column_names
+        text = label(words.format(text=apart(finding.sentence, names)), tone, wrap=True)
         texts = column(text, spacing=Space.TIGHT)
         if finding.reason:
             told = self.tr("Accepted: {reason}").format(reason=finding.reason)
@@ -214,6 +250,9 @@ class ReadinessCard(Card):
         ways: list[QWidget] = [
             ElidedButton(typeset(remedy.words), partial(self._mend, remedy)) for remedy in wanted
         ]
+        if finding.about is About.READING and finding.asks and not finding.reason:
+            words = self.tr("It is meant so")
+            ways.append(ElidedButton(words, partial(self._keep, finding)))
         if finding.severity is not Severity.GOOD and finding.about is not About.RELEASE:
             ways += [*self._way_to_k(finding), self._way_to(finding)]
         texts.addLayout(FlowLayout(*ways, spacing=0, elided=True))
@@ -221,6 +260,9 @@ class ReadinessCard(Card):
 
     def _way_to(self, finding: Finding) -> QWidget:
         """Return the button that leads to where a finding is mended otherwise."""
+        if finding.about is About.READING:
+            go = partial(self._session.panel_requested.emit, "data")
+            return ElidedButton(self.tr("Go to Data"), go)
         columns = finding.about is About.COLUMNS
         words = self.tr("Go to Attributes") if columns else self.tr("Go to Policy")
         wanted = "attributes" if columns else "policy"
@@ -237,30 +279,22 @@ class ReadinessCard(Card):
         recipient = document.recipient(finding.recipient)
         if known and recipient.view is None:
             go = partial(self._session.place_requested.emit, "policy", known[0], recipient.name)
-            yield ElidedButton(self.tr("State a k"), go, recipient.name)
+            yield ElidedButton(self.tr("Set the group size"), go, recipient.name)
+
+    def _keep(self, finding: Finding) -> None:
+        """Take a remark on the reading as answered for everybody: the table is meant so."""
+        alike = [
+            one
+            for each in self.found
+            for one in each.findings
+            if (one.check, one.sentence) == (finding.check, finding.sentence)
+        ]
+        reason = self.tr("The table is meant so.")
+        document = accepting(self._session.document, alike, reason)
+        self._session.edit(self.tr("Keep how the table is read"), document)
 
     def _mend(self, remedy: Remedy) -> None:
-        session, before = self._session, self._session.document
-        if not fits(before, remedy):  # offered before an edit; what is found since is on its way
-            self.refresh()
-            return
-        words = spoken(remedy.words).partition(":")[0]
-        if not remedy.deed.needs_rows:
-            session.edit(words, mended(before, remedy))
-            return
-        source, noise = column_source(session.held), session.noise
-        if source is None:
-            return
-
-        def work(context: Context) -> Document:
-            context.report(0.0, words)
-            return mended(before, remedy, source, noise, context)
-
-        keep = session.unless_changed(words, partial(session.edit, words))
-        session.runner.run(words, work, keep, self._tell_refused, key=MENDING_JOB)
-
-    def _tell_refused(self, error: SfumatoError) -> None:
-        self._session.message.emit(Message.of_error(error, topic="ready"))
+        mend(self._session, remedy, self.refresh)
 
 
 def _alike(found: Sequence[Readiness]) -> list[tuple[list[str], list[Finding]]]:
@@ -273,4 +307,8 @@ def _alike(found: Sequence[Readiness]) -> list[tuple[list[str], list[Finding]]]:
     blocks: dict[tuple[str, ...], tuple[list[str], list[Finding]]] = {}
     for names, one in whom.values():
         blocks.setdefault(tuple(names), (names, []))[1].append(one)
-    return sorted(blocks.values(), key=lambda block: min(one.severity for one in block[1]))
+
+    def worst(block: tuple[list[str], list[Finding]]) -> tuple[int, float, int]:
+        return verdict_of(Readiness(block[0][0], tuple(block[1]))).rank
+
+    return sorted(blocks.values(), key=worst)

@@ -16,9 +16,9 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.hierarchies import (
     RECIPES,
+    HierarchyProblem,
     HierarchyProposal,
     Mend,
-    Problem,
     ProblemKind,
     Recipe,
     Rows,
@@ -42,9 +42,9 @@ from sfumato.ui.look.wording import quoted, spoken
 from sfumato.ui.panels.attributes.hierarchy.forms import Builder, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import (
     Draft,
+    DraftOutcome,
     Ground,
-    Outcome,
-    Preview,
+    HierarchyPreview,
     as_draft,
     ground_of,
     outcome_of,
@@ -68,7 +68,7 @@ TOPIC: Final = "hierarchy"
 _SHOWN = 4
 
 
-def mend_name(mend: Mend, problem: Problem) -> str:
+def mend_name(mend: Mend, problem: HierarchyProblem) -> str:
     """Return what a button that mends a problem says."""
     row_first = problem.kind in (ProblemKind.REPEATED, ProblemKind.CONFLICT)
     return {
@@ -85,7 +85,7 @@ def mend_name(mend: Mend, problem: Problem) -> str:
     }[mend]
 
 
-def problem_text(problem: Problem) -> str:
+def problem_text(problem: HierarchyProblem) -> str:
     """Return what is wrong, with the value it is about: only the custodian sees it."""
     said = spoken(sentence(problem))
     if not problem.text or problem.kind is ProblemKind.NO_TOP:
@@ -103,7 +103,7 @@ class ProblemsView(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.model = CellsModel((Heading(),), self)
-        self._problems: tuple[Problem, ...] = ()
+        self._problems: tuple[HierarchyProblem, ...] = ()
         self.badge = Badge("caution", "caution", "", look="")
         self.view = TableView(row_numbers=False, model=self.model, whole_rows=True)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -115,7 +115,7 @@ class ProblemsView(QWidget):
         self._buttons = FlowLayout()
         self.setLayout(column(self.badge, self.view, self.all_alike, self._buttons))
 
-    def show_problems(self, problems: tuple[Problem, ...]) -> None:
+    def show_problems(self, problems: tuple[HierarchyProblem, ...]) -> None:
         """Show other problems, those that keep the table from being used first."""
         blocking = sum(problem.blocks for problem in problems)
         notes = len(problems) - blocking
@@ -125,9 +125,11 @@ class ProblemsView(QWidget):
         self.model.show_cells(len(problems), self._cell)
         if not problems:
             return
-        words = self.tr("{count} {count:problem|problems} to mend").format(count=grouped(blocking))
+        words = self.tr("{count} {count:problem|problems} to correct").format(
+            count=grouped(blocking)
+        )
         if blocking == 1:
-            words = self.tr("One problem to mend")
+            words = self.tr("One problem to correct")
         if not blocking:
             words = self.tr("{count} {count:remark|remarks}; the table can be used").format(
                 count=grouped(notes)
@@ -142,12 +144,12 @@ class ProblemsView(QWidget):
         return Cell(text, text)
 
     @property
-    def chosen(self) -> Problem | None:
+    def chosen(self) -> HierarchyProblem | None:
         """The problem that is chosen."""
         place = self.view.currentIndex().row()
         return self._problems[place] if 0 <= place < len(self._problems) else None
 
-    def alike(self) -> list[Problem]:
+    def alike(self) -> list[HierarchyProblem]:
         """Return the chosen problem, with all others that can be mended in the same ways."""
         chosen = self.chosen
         if chosen is None:
@@ -160,7 +162,7 @@ class ProblemsView(QWidget):
         chosen, alike = self.chosen, self.alike()
         self.all_alike.setVisible(len(alike) > 1)
         self.all_alike.setText(
-            self.tr("Mend all {count} of this kind").format(count=grouped(len(alike)))
+            self.tr("Correct all {count} of this kind").format(count=grouped(len(alike)))
         )
         for mend in chosen.mends if chosen is not None else ():
             assert chosen is not None
@@ -199,10 +201,10 @@ class HierarchyDialog(Dialog):
         self.session, self.name = session, name
         self._ground: Ground | None = None
         self._draft: Draft | None = None
-        self._outcome = Outcome()
+        self._outcome = DraftOutcome()
         self.resize(scaled(1040), scaled(700))
         self.builder = Builder()
-        self.preview = Preview()
+        self.preview = HierarchyPreview()
         self.problems = ProblemsView()
         self.problems.hide()
         self._lay_out()
@@ -302,7 +304,7 @@ class HierarchyDialog(Dialog):
         words = self.tr("Building the hierarchy")
         self._run(words, lambda _context: outcome_of(ground, draft), self._show, DRAFT_KEY)
 
-    def _show(self, outcome: Outcome) -> None:
+    def _show(self, outcome: DraftOutcome) -> None:
         self._outcome = outcome
         self.preview.show_outcome(outcome)
         self.problems.show_problems(outcome.problems)
@@ -355,10 +357,10 @@ class HierarchyDialog(Dialog):
         self._take(proposal.recipe)
         self.builder.show_reason(spoken(proposal.reason))
 
-    def _mend(self, problems: list[Problem], mend: object) -> None:
+    def _mend(self, problems: list[HierarchyProblem], mend: object) -> None:
         draft = self._draft
         if isinstance(mend, Mend) and draft is not None and not isinstance(draft, Recipe):
-            words = self.tr("Mending the table")
+            words = self.tr("Correcting the table")
             self._run(words, lambda _context: mended(draft, problems, mend), self._take, GROUND_KEY)
 
     def _rename(self, level: int, shown: str, name: str) -> None:

@@ -8,16 +8,13 @@ from typing import Any, Final, TypeVar
 
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QCheckBox,
     QLineEdit,
-    QListWidget,
     QStackedWidget,
     QWidget,
 )
 
 from sfumato.engine.core.errors import HierarchyError
-from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.hierarchies import (
     RECIPES,
     Dates,
@@ -34,7 +31,7 @@ from sfumato.engine.generalization.hierarchies import (
     value_text,
 )
 from sfumato.engine.generalization.hierarchies.recipes import MOST_LEVELS
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.attributes.hierarchy.preview import Ground
 from sfumato.ui.widgets.fields import (
     ChoiceField,
@@ -43,7 +40,8 @@ from sfumato.ui.widgets.fields import (
     WrappedCheckBox,
     text_field,
 )
-from sfumato.ui.widgets.layout import boxed, button, column, fill, label, row, tool
+from sfumato.ui.widgets.layout import boxed, button, column, label, row
+from sfumato.ui.widgets.order_list import OrderList
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import show_value
 
@@ -94,87 +92,6 @@ def kind_name(kind: str) -> str:
     return _kinds()[kind][0]
 
 
-MOST = 500
-"""More values than these are not put in order by hand."""
-
-
-class OrderList(QWidget):
-    """A list whose rows are dragged, or moved by buttons; empty where the order is natural."""
-
-    changed = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._natural: list[str] = []
-        self._kept: tuple[str, ...] = ()
-        self.list = QListWidget()
-        self.list.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
-        self.list.setProperty("framed", True)
-        self.list.setUniformItemSizes(True)
-        self.list.setMinimumHeight(scaled(140))
-        self.list.setAccessibleName(self.tr("The values in their order"))
-        self.list.model().rowsMoved.connect(lambda *_: self.changed.emit())
-        self.list.currentRowChanged.connect(lambda _row: self._allow())
-        self.up = tool("up", self.tr("Move up"), lambda: self._move(-1))
-        self.down = tool("down", self.tr("Move down"), lambda: self._move(1))
-        self.natural = button(self.tr("Natural order"), self._restore, "quiet")
-        self.natural.setAutoDefault(False)
-        self.caption = label(self.tr("The values in their order"), "small")
-        words = self.tr(
-            "The values are too many to be put in order by hand. They stand in their natural"
-            " order: numbers by size, texts by the alphabet."
-        )
-        self.too_many = label(words, "muted", wrap=True)
-        self.too_many.hide()
-        whole = column(spacing=Space.TIGHT)
-        moving = boxed(row(self.natural, self.up, self.down, spacing=2))
-        fill(whole, FlowLayout(self.caption, moving, apart=1), (self.list, 1), self.too_many)
-        self.setLayout(whole)
-        self._allow()
-
-    def show_order(self, order: Sequence[str], values: Sequence[Value]) -> None:
-        """Show values, those of `order` first, the others as they come naturally."""
-        self._natural = [value_text(value) for value in values if value is not None]
-        known = set(self._natural)
-        first = [text for text in order if text in known]
-        listed = set(first)
-        shown = [*first, *(text for text in self._natural if text not in listed)]
-        many = len(shown) > MOST
-        self._kept = tuple(order) if many else ()
-        self.list.clear()
-        if not many:
-            self.list.addItems(shown)
-        for widget in (self.list, self.up, self.down, self.natural):
-            widget.setVisible(not many)
-        self.too_many.setVisible(many)
-        self._allow()
-
-    @property
-    def order(self) -> tuple[str, ...]:
-        """The texts in their order; none where that is the natural one."""
-        if self._kept:
-            return self._kept
-        shown = [self.list.item(place).text() for place in range(self.list.count())]
-        return () if shown == self._natural else tuple(shown)
-
-    def _allow(self) -> None:
-        place = self.list.currentRow()
-        self.up.setEnabled(place > 0)
-        self.down.setEnabled(0 <= place < self.list.count() - 1)
-
-    def _move(self, by: int) -> None:
-        place = self.list.currentRow()
-        item = self.list.takeItem(place)
-        self.list.insertItem(place + by, item)
-        self.list.setCurrentRow(place + by)
-        self.changed.emit()
-
-    def _restore(self) -> None:
-        self.list.clear()
-        self.list.addItems(self._natural)
-        self.changed.emit()
-
-
 _FIELD: Final = 148
 """Two fields of this width stand side by side."""
 
@@ -192,7 +109,7 @@ def numbers_in(text: str, separators: str, kind: type[Number]) -> tuple[Number, 
     return tuple(kind(piece.replace(",", ".")) for piece in pieces)
 
 
-class Form(QWidget):
+class RecipeForm(QWidget):
     """Shows a recipe's settings, and gives the recipe they describe."""
 
     changed = Signal()
@@ -229,7 +146,7 @@ class Form(QWidget):
             ) from None
 
 
-class IntervalsForm(Form):
+class IntervalsForm(RecipeForm):
     """Intervals of one width, or between given edges."""
 
     def __init__(self) -> None:
@@ -307,7 +224,7 @@ class IntervalsForm(Form):
         return found
 
 
-class FourLevelsForm(Form):
+class FourLevelsForm(RecipeForm):
     """The order that is cut in four."""
 
     def __init__(self) -> None:
@@ -319,7 +236,8 @@ class FourLevelsForm(Form):
 
     def show_recipe(self, recipe: Orders | FourLevels, ground: Ground) -> None:
         """Show the order."""
-        self.order.show_order(recipe.order, ground.values)
+        texts = [value_text(value) for value in ground.values if value is not None]
+        self.order.show_order(recipe.order, texts)
 
     def recipe(self) -> Recipe:
         """Return four, two and one class."""
@@ -345,7 +263,7 @@ class OrdersForm(FourLevelsForm):
         return Orders(self._wholes(self.sizes), self.order.order)
 
 
-class MaskingForm(Form):
+class MaskingForm(RecipeForm):
     """How many characters each level hides, and at which end."""
 
     def __init__(self) -> None:
@@ -382,7 +300,7 @@ class MaskingForm(Form):
         return Masking(hidden, side, self.keep_length.isChecked(), int(self.digits.value))
 
 
-class DatesForm(Form):
+class DatesForm(RecipeForm):
     """Which spans of the calendar are levels."""
 
     def __init__(self) -> None:
@@ -435,20 +353,20 @@ class Builder(QWidget):
         self.meaning = label("", "muted", wrap=True)
         self.reason = label("", "muted", wrap=True)
         self.reason.hide()
-        by_hand = Form()
+        by_hand = RecipeForm()
         words = self.tr(
             "Import a file, paste rows from a spreadsheet, or double-click a label in the table"
             " to change it."
         )
         by_hand.setLayout(column(label(words, wrap=True), None))
-        self.forms: Mapping[str, Form] = {
+        self.forms: Mapping[str, RecipeForm] = {
             Intervals.kind: IntervalsForm(),
             Orders.kind: OrdersForm(),
             Masking.kind: MaskingForm(),
             Dates.kind: DatesForm(),
             Taxonomy.kind: by_hand,
             FourLevels.kind: FourLevelsForm(),
-            Suppression.kind: Form(),
+            Suppression.kind: RecipeForm(),
         }
         self.stack = QStackedWidget()
         for form in self.forms.values():

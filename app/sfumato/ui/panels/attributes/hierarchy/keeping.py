@@ -31,8 +31,8 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import (
+    DraftOutcome,
     LevelsView,
-    Outcome,
     as_draft,
     ground_of,
     outcome_of,
@@ -178,7 +178,7 @@ class HierarchyFilesDialog(Dialog):
     def _add_line(self, place: int) -> None:
         """Add a line for a file."""
         if not place:
-            for at, head in enumerate((tr("File"), tr("Column"), tr("What comes of it"))):
+            for at, head in enumerate((tr("File"), tr("Column"), tr("Result"))):
                 self._grid.addWidget(label(head, "caption"), 0, at)
         name = self.files[place].path.name
         names = [column.name for column in self._session.document.columns]
@@ -228,11 +228,11 @@ class HierarchyFilesDialog(Dialog):
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownNames:
     table: Table | LongSource
     spec: ColumnSpec
     recipe: Recipe
-    outcome: Outcome | None = None
+    outcome: DraftOutcome | None = None
 
 
 class HierarchySection(QWidget):
@@ -252,7 +252,7 @@ class HierarchySection(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownNames] = {}
         self._shown = ""
         self.text = label("", wrap=True)
         self.problem = label("", "danger", wrap=True)
@@ -279,7 +279,7 @@ class HierarchySection(QWidget):
         if spec.role is not Role.QUASI_IDENTIFIER:
             return
         recipe = self._session.document.hierarchies.get(spec.name)
-        outcome = self._outcome(spec.name, recipe) or Outcome()
+        outcome = self._outcome(spec.name, recipe) or DraftOutcome()
         self.propose.setVisible(recipe is None)
         self.remove.setVisible(recipe is not None)
         self.edit.setText(self.tr("Make one…") if recipe is None else self.tr("Edit…"))
@@ -293,13 +293,13 @@ class HierarchySection(QWidget):
         error = outcome.error
         say(self.problem, error_words(error) if error is not None else "")
 
-    def _outcome(self, name: str, recipe: Recipe | None) -> Outcome | None:
+    def _outcome(self, name: str, recipe: Recipe | None) -> DraftOutcome | None:
         """Return what comes of a column's hierarchy, or None while that is not known."""
         table, at_hand = self._session.held, self._session.at_hand
         if table is None or at_hand is None or recipe is None or name not in at_hand.columns:
             return None
         spec = self._session.document.column(name)
-        known, asked = self._known.get(name), _Known(table, spec, recipe)
+        known, asked = self._known.get(name), _KnownNames(table, spec, recipe)
         if known is not None and replace(known, outcome=None) == asked:
             return known.outcome
         known = self._known[name] = asked
@@ -316,7 +316,7 @@ class HierarchySection(QWidget):
             )
         return known.outcome
 
-    def _keep(self, name: str, known: _Known) -> None:
+    def _keep(self, name: str, known: _KnownNames) -> None:
         self._known[name] = known
         self.changed.emit()
 
@@ -372,11 +372,11 @@ def _is_long(recipe: Recipe) -> bool:
     return not isinstance(draft, Recipe) and len(draft) > 5000
 
 
-def _outcome(table: Table | LongSource, spec: ColumnSpec, recipe: Recipe) -> Outcome:
+def _outcome(table: Table | LongSource, spec: ColumnSpec, recipe: Recipe) -> DraftOutcome:
     source = column_source(table)
     assert source is not None
     try:
         ground = ground_of(spec, source.column(spec.name))
     except SfumatoError as error:
-        return Outcome(error=error)
+        return DraftOutcome(error=error)
     return outcome_of(ground, recipe)

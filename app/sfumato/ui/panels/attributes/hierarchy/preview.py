@@ -20,7 +20,7 @@ from sfumato.engine.core.errors import HierarchyError, SfumatoError
 from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.hierarchies import (
     Hierarchy,
-    Problem,
+    HierarchyProblem,
     Recipe,
     Rename,
     Rows,
@@ -69,7 +69,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DraftOutcome:
     """What comes of a draft.
 
     Parameters
@@ -92,7 +92,7 @@ class Outcome:
     records: tuple[npt.NDArray[np.int64], ...] = field(default=(), repr=False)
     recipe: Recipe | None = None
     rows: Rows = field(default=(), repr=False)
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[HierarchyProblem, ...] = ()
     error: SfumatoError | None = None
 
 
@@ -109,7 +109,7 @@ def ground_of(spec: ColumnSpec, series: pd.Series) -> Ground:
     return Ground(spec, values, np.bincount(codes, minlength=len(values)))
 
 
-def outcome_of(ground: Ground, draft: Draft) -> Outcome:
+def outcome_of(ground: Ground, draft: Draft) -> DraftOutcome:
     """Return what comes of a draft; what is wrong with it is part of that."""
     if isinstance(draft, Recipe):
         return _built(ground, draft)
@@ -118,24 +118,24 @@ def outcome_of(ground: Ground, draft: Draft) -> Outcome:
         refuse_problems(problems)
         outcome = _built(ground, Taxonomy(draft))
     except HierarchyError as error:
-        return Outcome(rows=draft, problems=problems, error=error)
+        return DraftOutcome(rows=draft, problems=problems, error=error)
     return replace(outcome, problems=problems)
 
 
-def _built(ground: Ground, recipe: Recipe) -> Outcome:
+def _built(ground: Ground, recipe: Recipe) -> DraftOutcome:
     table = recipe.rows if isinstance(recipe, Taxonomy) else ()
     try:
         hierarchy = recipe.build(ground.name, ground.values)
     except SfumatoError as error:
         problems = find_problems(table, ground.values, ground.name) if table else ()
-        return Outcome(rows=table, problems=problems, error=error)
+        return DraftOutcome(rows=table, problems=problems, error=error)
     records = tuple(
         np.bincount(
             hierarchy.codes(level), weights=ground.records, minlength=hierarchy.classes(level)
         ).astype(np.int64)
         for level in range(hierarchy.height)
     )
-    return Outcome(hierarchy, records, recipe, rows_of(recipe, hierarchy))
+    return DraftOutcome(hierarchy, records, recipe, rows_of(recipe, hierarchy))
 
 
 def as_draft(recipe: Recipe) -> Draft:
@@ -198,13 +198,13 @@ class TreeModel(QAbstractItemModel):
 
     def __init__(self) -> None:
         super().__init__()
-        self._outcome = Outcome()
+        self._outcome = DraftOutcome()
         self._children: list[_Parts] = []
         self._places: list[npt.NDArray[np.intp]] = []
         self._missing: list[int] = []
         """For each level the class of missing values alone; -1 where there is none."""
 
-    def show_outcome(self, outcome: Outcome) -> None:
+    def show_outcome(self, outcome: DraftOutcome) -> None:
         """Show another hierarchy, or none."""
         self.beginResetModel()
         self._outcome = outcome
@@ -392,13 +392,13 @@ class LevelsView(TableView):
             Heading(self.tr("For example")),
         )
         self.cells = CellsModel(headings, self)
-        self.show_outcome(Outcome())
+        self.show_outcome(DraftOutcome())
         self.setModel(self.cells)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setAccessibleName(self.tr("The levels of the hierarchy"))
         self.set_widths(dict(enumerate(widths)))
 
-    def show_outcome(self, outcome: Outcome) -> None:
+    def show_outcome(self, outcome: DraftOutcome) -> None:
         """Show another hierarchy; without one, nothing."""
         hierarchy = outcome.hierarchy
 
@@ -424,7 +424,7 @@ LEAST_TREE: Final = 140
 """So much of the tree is in sight at least; pixels at scale 1."""
 
 
-class Preview(QWidget):
+class HierarchyPreview(QWidget):
     """Shows what comes of a draft; names and labels can be changed in it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -446,7 +446,7 @@ class Preview(QWidget):
         self.setLayout(
             column(self.levels, FlowLayout(self.way, self.hint, apart=1), (self.pages, 1))
         )
-        self.show_outcome(Outcome())
+        self.show_outcome(DraftOutcome())
 
     def hasHeightForWidth(self) -> bool:
         """Say no: Qt would take the height that is liked at a width for the least there can be."""
@@ -476,7 +476,7 @@ class Preview(QWidget):
         view.verticalHeader().setDefaultAlignment(RIGHT)
         return view
 
-    def show_outcome(self, outcome: Outcome) -> None:
+    def show_outcome(self, outcome: DraftOutcome) -> None:
         """Show what came of a draft."""
         self.levels.show_outcome(outcome)
         self.rows_model.show_rows(outcome.rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -11,6 +10,7 @@ from typing import ClassVar, Final
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.base import LazyWidget, PanelState
@@ -34,25 +34,11 @@ from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 
 WIDE: Final = 760
 """From this width on, two parts of a page stand side by side."""
-_GO: Final = {
+GO: Final = {
     "policy": str(QT_TRANSLATE_NOOP("Audit", "Go to Policy")),
+    "attributes": str(QT_TRANSLATE_NOOP("Audit", "Go to Attributes")),
     "releases": str(QT_TRANSLATE_NOOP("Audit", "Go to Releases")),
 }
-
-
-class Topic(StrEnum):
-    """What a person asks, in the order in which it is asked; marked for translation."""
-
-    TOGETHER = str(QT_TRANSLATE_NOOP("Audit", "What do they learn together?"))
-    """What those who hold releases learn by pooling them."""
-    FOUND = str(QT_TRANSLATE_NOOP("Audit", "Who can be found?"))
-    """Whether somebody who knows a person finds the person's row."""
-    GROUPS = str(QT_TRANSLATE_NOOP("Audit", "What about small groups?"))
-    """What small groups of records give away, also beside other holders' tables."""
-    LEAK = str(QT_TRANSLATE_NOOP("Audit", "Whose file is this?"))
-    """Which recipient's copy a file is."""
-    REPORT = str(QT_TRANSLATE_NOOP("Audit", "What goes into the files?"))
-    """The report, for whoever answers for the releases."""
 
 
 class AuditPage(LazyWidget):
@@ -101,7 +87,7 @@ class AuditPage(LazyWidget):
         icon, heading, text = self.nothing
         self.empty = EmptyState(icon, self.translated(heading), self.translated(text))
         go = partial(session.panel_requested.emit, self.leads_to)
-        self.empty.add_button(button(self.translated(_GO[self.leads_to]), go, "primary"))
+        self.empty.add_button(button(self.translated(GO[self.leads_to]), go, "primary"))
         self.sentence = label("", "heading", wrap=True)
         self.explanation = label("", "muted", wrap=True)
         self.trouble = Badge("danger", "danger", self.tr("This can't be examined"), parent=self)

@@ -38,15 +38,15 @@ from sfumato.plots.coalitions import (
     build_risk_distribution,
     build_risk_growth,
 )
-from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
+from sfumato.plots.ladders import LadderData, LadderRung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies
 from sfumato.project.document.model import PolicyEntry
+from sfumato.project.withdrawal import still_counted
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.audit.holders import (
     HoldersPage,
     adopted_beside,
-    agreement_sentence,
     coalition_sentence,
     level_text,
     numbers_sentence,
@@ -387,6 +387,12 @@ class CoalitionPage(HoldersPage):
 
     # ----- what it comes to
 
+    def _withdrawn(self, coalition: Sequence[Holding]) -> str:
+        """Return which releases to the coalition were withdrawn; empty where none was."""
+        names = {holding.recipient for holding in coalition}
+        releases = self.session.steps.releases()
+        return typeset(still_counted(each for each in releases if each.recipient in names))
+
     def weigh(self) -> None:
         """Say what the ticked recipients learn; the bars follow from a job."""
         self._weighed = False
@@ -402,7 +408,7 @@ class CoalitionPage(HoldersPage):
         self._show_ladder(entry)
         self.say(coalition_sentence(entry.key, coalition))
         self.open_note.show_best(entry.key, coalition)
-        beside = adopted_beside(entry)
+        beside = f"{adopted_beside(entry)} {self._withdrawn(coalition)}".strip()
         self.beside.setText(beside)
         self.beside.setVisible(bool(beside))
         attribute = combined([attributes[name] for name in entry.attributes])
@@ -447,7 +453,7 @@ class CoalitionPage(HoldersPage):
     def _show_ladder(self, entry: PolicyEntry) -> None:
         chosen = {holding.recipient for holding in self.model.coalition}
         rungs = tuple(
-            Rung(
+            LadderRung(
                 holding.recipient,
                 holding.trust,
                 level_text(holding),
@@ -469,7 +475,7 @@ class CoalitionPage(HoldersPage):
         else:
             answer, growth = weighed
             self.say(coalition_sentence(answer.entry, coalition, answer))
-            self.agreement.setText(agreement_sentence(answer))
+            self.agreement.setText(" ".join(map(typeset, answer.agreement)))
             self.bars.show_plot(partial(build_collusion_bars, answer))
             self.distribution.show_plot(partial(build_risk_distribution, answer))
             self.growth.show_plot(partial(build_risk_growth, growth))

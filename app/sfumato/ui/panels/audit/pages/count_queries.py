@@ -11,13 +11,15 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.analysis.attacker import Attacked
-from sfumato.analysis.small_groups import (
+from sfumato.analysis.count_answers import (
     PoolResult,
     QueryDesk,
-    Subject,
+    answer_of_pool,
+    answer_of_query,
     answer_pool,
     open_desk,
 )
+from sfumato.analysis.small_groups import RiskSubject
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context
@@ -25,17 +27,16 @@ from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.disclosure.group_risk import (
     QueryPoint,
     RiskLimits,
-    Setting,
+    RiskSetting,
 )
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.mechanisms.base import GroupProtection
 from sfumato.engine.table.micro_groups import PublicAttribute
-from sfumato.formats.language import grouped
-from sfumato.plots.estimates import build_query_errors, build_query_estimates
+from sfumato.plots.answers import builder
 from sfumato.plots.groups import build_query_error_curves
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import value_name
-from sfumato.ui.panels.audit.groups import GroupsPage
+from sfumato.ui.look.wording import typeset, value_name
+from sfumato.ui.panels.audit.pages.groups import GroupsPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Card, button, column, label, row
@@ -197,7 +198,7 @@ class CountQueriesPage(GroupsPage):
         self.session.runner.cancel(POOL_JOB)
         super().ask()
 
-    def question(self, subject: Subject) -> Callable[[Context], QueryDesk]:
+    def question(self, subject: RiskSubject) -> Callable[[Context], QueryDesk]:
         """Return the work that counts the released values."""
         return partial(open_desk, subject)
 
@@ -233,28 +234,20 @@ class CountQueriesPage(GroupsPage):
             self.say(*error_texts(error))
             self.estimates.clear()
             return
-        self.say(
-            self.tr(
-                "{truth} of the {matching} {matching:record|records} that match"
-                " {truth:has|have} this value."
-            ).format(truth=grouped(result.truth), matching=grouped(result.matching)),
-            self.tr(
-                "Recipients see which records match, for those columns are released as they are;"
-                " they estimate how many of them have the value."
-            ),
-        )
-        self.estimates.show_plot(partial(build_query_estimates, result))
+        answer = answer_of_query(result)
+        self.say(*map(typeset, (*answer.sentences, *answer.notes)))
+        self.estimates.show_plot(builder(answer.figures[0]))
 
     def _show_pool(self, result: PoolResult) -> None:
         subject = self.bar.attribute.value
-        self.errors.show_plot(partial(build_query_errors, str(subject), result))
+        self.errors.show_plot(builder(answer_of_pool(str(subject), result).figures[0]))
 
     def _compare(self) -> None:
         """Start on the releases that show what protection costs."""
         if self.desk is None or self.protection is None:
             return
         known = self.desk.known
-        start = Setting(START_RETENTION, RiskLimits(), known.grouped.records)
+        start = RiskSetting(START_RETENTION, RiskLimits(), known.grouped.records)
         self.session.runner.run(
             self.tr("Comparing plain with protected releases"),
             partial(self.protection.count_errors, known.grouped, start),
@@ -263,7 +256,7 @@ class CountQueriesPage(GroupsPage):
             key=CURVES_JOB,
         )
 
-    def _show_curves(self, name: str, start: Setting, found: Sequence[QueryPoint]) -> None:
+    def _show_curves(self, name: str, start: RiskSetting, found: Sequence[QueryPoint]) -> None:
         self.curves.show_plot(partial(build_query_error_curves, name, start, found))
 
     def _no_curves(self, error: SfumatoError) -> None:

@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, Final
 
-import numpy as np
 import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QItemSelection, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.composition import (
-    MOST_BREACHES,
-    Belief,
-    Beside,
-    belief_in,
-    beside_others,
+from sfumato.analysis.class_beliefs import (
+    ClassAnswer,
+    class_answer,
     known_correlation,
+    ways_sentence,
 )
+from sfumato.analysis.composition import MOST_BREACHES, Beside, answer_of, beside_others
+from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.generalization.others import HolderClasses, ImaginaryTables
+from sfumato.engine.generalization.beliefs import ImaginaryTables
+from sfumato.engine.generalization.others import HolderClasses
 from sfumato.formats.language import grouped
-from sfumato.plots.beliefs import BeliefData, build_beliefs
+from sfumato.plots.beliefs import build_belief_growth, build_beliefs
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import told
-from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.look.wording import spoken, told, typeset
+from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
@@ -54,83 +54,6 @@ MOST_VALUES = 8
 def tr(template: str, **details: object) -> str:
     """Return a sentence about other holders' tables in the person's language, filled in."""
     return told(QCoreApplication.translate("OtherHolders", template), details)
-
-
-def verdict(found: Beside) -> str:
-    """Return whether every combination keeps l values."""
-    standing = found.standing
-    if standing.holds:
-        return tr(
-            "Nobody's value is narrowed to fewer than {weakest} {weakest:value|values} by all"
-            " tables together",
-            weakest=grouped(standing.weakest),
-        )
-    if standing.weakest == 0:
-        return tr("Some classes of these tables share no value at all")
-    if standing.weakest == 1:
-        return tr("All tables together can tell somebody's value exactly")
-    return tr(
-        "All tables together can narrow somebody's value to {weakest} {weakest:value|values},"
-        " fewer than {l}",
-        weakest=grouped(standing.weakest),
-        l=standing.l,
-    )
-
-
-def explanation(found: Beside) -> str:
-    """Return whose table is the cause, and what can't be kept any more."""
-    standing = found.standing
-    said = []
-    if found.problem is not None:
-        said.append(tr("Yours takes no part: {problem}", problem=error_texts(found.problem)[0]))
-    causes = [holder.holder for holder in standing.holders if holder.is_cause]
-    if causes:
-        said.append(
-            tr(
-                "Without the table of {holders}, {l} would remain.",
-                holders=tr(" or of ").join(causes),
-                l=grouped(standing.l),
-            )
-        )
-    elif not standing.holds:
-        said.append(tr("Leaving out one table alone does not mend it."))
-    if standing.weakest == 0:
-        said.append(
-            tr("Then nobody can be in these classes at once, or the tables are about others.")
-        )
-    if found.others_leave < standing.l:
-        said.append(
-            tr(
-                "Whatever you publish, {l} {l:value|values} can't be kept any more: the others'"
-                " tables alone leave only {leave}.",
-                l=grouped(standing.l),
-                leave=grouped(found.others_leave),
-            )
-        )
-    elif found.node is not None:
-        said.append(
-            tr(
-                "Without yours, the others' tables leave {leave} {leave:value|values}.",
-                leave=grouped(found.others_leave),
-            )
-        )
-    return " ".join(said)
-
-
-def holders_frame(found: Beside) -> pd.DataFrame:
-    """Return a row for each table: what it contributes."""
-    rows = [
-        (
-            each.holder,
-            each.classes,
-            each.diversity,
-            each.without,
-            tr("the cause") if each.is_cause else "",
-        )
-        for each in found.standing.holders
-    ]
-    heads = [tr("Table of"), tr("Classes"), tr("Own l"), tr("Left without it"), tr("Cause")]
-    return pd.DataFrame(rows, columns=heads)
 
 
 def breaches_frame(found: Beside) -> pd.DataFrame:
@@ -191,15 +114,18 @@ class PersonCard(QWidget):
         self.setLayout(self.body)
         self._session = session
         self._found: Beside | None = None
-        self._belief: Belief | None = None
+        self._told: ClassAnswer | None = None
         self.classes: list[ChoiceField] = []
         self._form = form()
         self._form.setVerticalSpacing(Space.TIGHT)
         self.body.addLayout(self._form)
         self.plot = PlotView(session.chooser, self)
         self.plot.failed.connect(self.told)
+        self.growth = PlotView(session.chooser, self)
+        self.growth.failed.connect(self.told)
         self.nobody = label("", "muted", wrap=True)
-        fill(self.body, self.nobody, self.plot)
+        self.range = label("", "muted", wrap=True)
+        fill(self.body, self.nobody, self.plot, self.range, self.growth)
         shared = tr("Where it is known how many people they share")
         self.body.addWidget(label(shared, "caption", wrap=True))
         self.share = NumberField(0.1, 100.0, decimals=1, unit="%", step=5.0, show_range=True)
@@ -239,7 +165,10 @@ class PersonCard(QWidget):
             self.classes.append(field)
             self._form.addRow(holder.holder, field)
         self.of.set_choices([(n, holder.holder) for n, holder in enumerate(found.holders)])
-        self._show()
+        if found.meeting is not None and found.shared:
+            self.choose(found.meeting.some_that_meet())
+        else:
+            self._show()
 
     def choose(self, classes: Sequence[int]) -> None:
         """Look at the person of a combination."""
@@ -263,44 +192,39 @@ class PersonCard(QWidget):
             tr("Every way in which these people can have the values is then equally likely.")
         )
         if self._found is None or not self._found.holders:
-            self._belief = None
+            self._told = None
             self.plot.clear()
+            self.growth.clear()
             return
-        self._belief = belief_in(self._found.holders, self.chosen)
-        nobody = self._belief.probabilities is None
-        self.nobody.setText(
-            tr("Nobody can be in these classes at once: they share no value.") if nobody else ""
-        )
-        self.nobody.setVisible(nobody)
-        self.plot.setVisible(not nobody)
-        self._draw(None)
+        self._told = class_answer(self._found, self.chosen)
+        reason = self._told.reason
+        self.nobody.setText("" if reason is None else spoken(reason))
+        self.nobody.setVisible(reason is not None)
+        for part in (self.plot, self.range, self.growth):
+            part.setVisible(reason is None)
+        if reason is None:
+            self.range.setText(typeset(self._told.ranges))
+            self.growth.show_plot(partial(build_belief_growth, self._told.growth_drawn))
+            self._draw(None)
 
     def _draw(self, correlated: ImaginaryTables | None) -> None:
-        if self._found is None or self._belief is None or self._belief.probabilities is None:
-            return
-        known = None
-        if correlated is not None:
-            known = np.array([float(share) for share in correlated.probabilities])
-        data = BeliefData(
-            tuple(map(str, self._found.values)),
-            self._belief.prior,
-            self._belief.probabilities,
-            known,
-        )
-        self.plot.show_plot(partial(build_beliefs, data))
+        if self._told is not None and self._told.belief is not None:
+            self.plot.show_plot(partial(build_beliefs, self._told.drawn(correlated)))
 
     # ----- a known correlation
 
     def _count(self) -> None:
         if self._found is None or not self._found.holders:
             return
+        within = self._found.within(self.chosen)
+        if within is None:
+            return  # which stands above
         of = int(str(self.of.value))
         self._session.runner.run(
             tr("Counting the ways"),
             partial(
                 known_correlation,
-                self._found.holders,
-                self.chosen,
+                *within,
                 self.share.value / 100,
                 of,
             ),
@@ -316,21 +240,9 @@ class PersonCard(QWidget):
     def _show_ways(self, found: ImaginaryTables) -> None:
         if self._found is None:
             return
+        self.ways_text.setText(typeset(ways_sentence(found, self._found.values)))
         values = tuple(map(str, self._found.values))
         shown = [code for code, most in enumerate(found.most) if most > 0]
-        chances = ", ".join(
-            f"{values[code]} {found.probabilities[code].limit_denominator(1000)}"
-            for code in shown[:6]
-        )
-        self.ways_text.setText(
-            tr(
-                "{records} {records:person|people}, {instances} {instances:way|ways}. Then the"
-                " chances are: {chances}",
-                records=grouped(found.records),
-                instances=_large(found.instances),
-                chances=chances + ("…" if len(shown) > 6 else "."),
-            )
-        )
         listed = found.listed(MOST_WAYS)
         frame = pd.DataFrame(
             [[way[code] for code in shown] for way in listed],
@@ -347,11 +259,6 @@ class PersonCard(QWidget):
 def _offered(holder: HolderClasses) -> list[tuple[int, str]]:
     shown = min(holder.classes, MOST_OFFERED)
     return [(number, holder.describe(number)) for number in range(shown)]
-
-
-def _large(count: int) -> str:
-    """Return a whole number, by its order of magnitude where it is too long to read."""
-    return grouped(count) if count < 10**12 else f"10^{len(str(count)) - 1}"
 
 
 class DiversityPage(AuditPage):
@@ -495,8 +402,14 @@ class DiversityPage(AuditPage):
             return
         self.found = found
         token = "good" if found.standing.holds else "danger"
-        self.say(verdict(found), explanation(found), token)
-        self._fill(self.holders, FrameModel(holders_frame(found)))
+        answer = answer_of(found, self.session.document)
+        first, *others = map(typeset, answer.sentences)
+        self.say(first, " ".join(others), token)
+        [table] = answer.tables
+        self._fill(
+            self.holders,
+            FrameModel(pd.DataFrame(table.texts, columns=[spoken(each) for each in table.columns])),
+        )
         self.holders.setFixedHeight(TABLE_ROW * (len(found.holders) + 1) + 16)
         self._fill(self.breaches, FrameModel(breaches_frame(found)))
         self.breaches.setVisible(bool(found.breaches))

@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from sfumato.analysis.small_groups import (
     RiskAnswer,
-    Subject,
+    RiskSubject,
     answer_curves,
     answer_risk,
     estimated_sentence,
+    limits_sentence,
     passed_by_published_rule,
     person_sentence,
     promised_limits,
@@ -23,7 +24,7 @@ from sfumato.analysis.small_groups import (
     with_remedies,
 )
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.group_privacy import Rule
+from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, CurvePoint, RiskLimits
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
@@ -36,7 +37,7 @@ from sfumato.plots.groups import (
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken, told, typeset
-from sfumato.ui.panels.audit.groups import GroupsPage, GroupsTable
+from sfumato.ui.panels.audit.pages.groups import GroupsPage, GroupsTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import Card, label
@@ -52,33 +53,13 @@ def tr(text: str, **details: object) -> str:
     return told(QCoreApplication.translate("Audit", text), details)
 
 
-def rule_name(rule: Rule) -> str:
+def rule_name(rule: PrivacyTest) -> str:
     """Return a test's name."""
     return {
-        Rule.EXACT: tr("exact test"),
-        Rule.CHERNOFF: tr("published test, full bound"),
-        Rule.SIMPLIFIED: tr("published test, simplified bound"),
+        PrivacyTest.EXACT: tr("exact test"),
+        PrivacyTest.CHERNOFF: tr("published test, full bound"),
+        PrivacyTest.SIMPLIFIED: tr("published test, simplified bound"),
     }[rule]
-
-
-def limits_sentence(limits: RiskLimits) -> str:
-    """Return what is asked for."""
-    if limits.rule is Rule.EXACT:
-        return tr(
-            "Asked for: an attacker's estimate of a group's share of any value is too high by more"
-            " than {epsilon} at least {delta} of the time, and too low by more than that as often;"
-            " or, where a value is too rare for both, off on one side at least {nearly} of the"
-            " time.",
-            epsilon=percent(limits.epsilon),
-            delta=percent(limits.delta),
-            nearly=percent(1.0 - limits.delta),
-        )
-    return tr(
-        "Asked for: Chernoff's upper bound on the chance that an attacker's estimate is off by"
-        " more than {epsilon} is at least {delta}.",
-        epsilon=percent(limits.epsilon),
-        delta=percent(limits.delta),
-    )
 
 
 def risk_sentence(answer: RiskAnswer) -> str:
@@ -100,14 +81,7 @@ def gap_sentence(answer: RiskAnswer) -> str:
     if answer.shown.trials is not None:
         return _repeated_sentence(answer)
     if risk.allowed is None:
-        if risk.tails.exact:
-            return ""
-        return tr(
-            "This release treats values differently, so the published test does not apply. The"
-            " chances are approximations; simulated releases of some groups differ by at most"
-            " {error}.",
-            error=percent(risk.tails.error, 1),
-        )
+        return ""
     passed = passed_by_published_rule(answer)
     if not passed.any():
         return tr("The published test finds every group too large.")
@@ -175,9 +149,9 @@ class GroupRiskPage(GroupsPage):
         self.epsilon.set_value(USUAL_EPSILON)
         self.delta.set_value(USUAL_DELTA)
         rules = [
-            (Rule.EXACT, self.tr("Exact")),
-            (Rule.CHERNOFF, self.tr("Chernoff")),
-            (Rule.SIMPLIFIED, self.tr("Simplified")),
+            (PrivacyTest.EXACT, self.tr("Exact")),
+            (PrivacyTest.CHERNOFF, self.tr("Chernoff")),
+            (PrivacyTest.SIMPLIFIED, self.tr("Simplified")),
         ]
         self.rule = Segments(rules, self, name=self.tr("Test"), chosen=changed)
         self.limits_text = label("", "small", wrap=True)
@@ -223,17 +197,17 @@ class GroupRiskPage(GroupsPage):
     @property
     def limits(self) -> RiskLimits:
         """What is asked for."""
-        return RiskLimits(self.epsilon.value, self.delta.value, Rule(str(self.rule.value)))
+        return RiskLimits(self.epsilon.value, self.delta.value, PrivacyTest(str(self.rule.value)))
 
     def _limits_changed(self, _value: object) -> None:
-        exact = Rule(str(self.rule.value)) is Rule.EXACT
+        exact = PrivacyTest(str(self.rule.value)) is PrivacyTest.EXACT
         self.delta.set_range(0.01, 0.5 if exact else 0.99)
         self.ask()
 
     def ask(self) -> None:
         """Say what is asked for, and examine the groups anew."""
         self._start_from_the_entry()
-        self.limits_text.setText(limits_sentence(self.limits))
+        self.limits_text.setText(spoken(limits_sentence(self.limits)))
         self.session.runner.cancel(CURVES_JOB)
         super().ask()
 
@@ -249,7 +223,7 @@ class GroupRiskPage(GroupsPage):
             self.delta.set_value(promised.delta)
             self.rule.set_value(promised.rule)
 
-    def question(self, subject: Subject) -> Callable[[Context], RiskAnswer]:
+    def question(self, subject: RiskSubject) -> Callable[[Context], RiskAnswer]:
         """Return the work that examines the groups."""
         recipient = str(self.bar.recipient.value or "")
         return partial(_examined, subject, recipient, self.limits)
@@ -265,7 +239,7 @@ class GroupRiskPage(GroupsPage):
             gain_sentence(answer),
             gap_sentence(answer),
         )
-        self.limits_text.setText(limits_sentence(answer.risk.limits))
+        self.limits_text.setText(spoken(limits_sentence(answer.risk.limits)))
         self.say(risk_sentence(answer), " ".join(note for note in notes if note))
         self.sizes.show_plot(partial(build_group_sizes, answer))
         self.remedies.show_plot(partial(build_remedy_bars, answer))
@@ -312,7 +286,9 @@ class GroupRiskPage(GroupsPage):
         self.curves.show_plot(partial(build_risk_curves, name, test, points))
 
 
-def _examined(subject: Subject, recipient: str, limits: RiskLimits, context: Context) -> RiskAnswer:
+def _examined(
+    subject: RiskSubject, recipient: str, limits: RiskLimits, context: Context
+) -> RiskAnswer:
     """Examine the groups of one recipient's release, what would help, and what it shows of them."""
     known = subject.known(Part(context, 0.0, 0.2), (recipient,))
     chosen = subject.document.recipient(recipient)

@@ -12,20 +12,23 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.tracing_price import TracingPrice, tracing_price
+from sfumato.analysis.questions.question import Topic
+from sfumato.analysis.recipient_traceability import RecipientTraceability, recipient_traceability
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
+from sfumato.formats.notes import Note
 from sfumato.plots.axes import percent
+from sfumato.project.count_tables.tracing import TracedCounts, trace_counts
 from sfumato.project.document.edits import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.verification.leak import LeakReport, read_leak
-from sfumato.project.verification.long_leak import trace_leak
+from sfumato.project.verification.leak import read_leak, trace_file
+from sfumato.project.verification.leak_report import LeakReport
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
-from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.files import dropped_file, table_filters
@@ -68,8 +71,8 @@ class FindingCard(Card):
         self.about.setText(
             self.tr(
                 "Choose a file that turned up where it should not be. A part of a release is"
-                " enough, in any order, with columns missing, or mixed from two recipients'"
-                " files."
+                " enough, in any order, with columns missing or renamed, or mixed from two"
+                " recipients' files."
             )
         )
         self.table.hide()
@@ -83,11 +86,20 @@ class FindingCard(Card):
 
     def show_report(self, name: str, report: LeakReport) -> None:
         """Show where a file comes from."""
-        token = "good" if report.is_traced else "caution"
+        # Somebody's copy is where it should not be: a danger, and no success.
+        token = "danger" if report.is_traced else "caution"
         self._icon.show_icon(token, token)
         self.verdict.setText(typeset(report.verdict))
         self.about.setText(self._about(name, report))
         self._fill(report)
+
+    def show_counts(self, name: str, traced: TracedCounts) -> None:
+        """Show whose table of counts a file is."""
+        token = "danger" if traced.is_traced else "caution"
+        self._icon.show_icon(token, token)
+        self.verdict.setText(typeset(traced.verdict))
+        self.about.setText(self.tr("{name}, compared by its counts.").format(name=name))
+        self.table.hide()
 
     def _about(self, name: str, report: LeakReport) -> str:
         said = [
@@ -95,15 +107,18 @@ class FindingCard(Card):
                 name=name, columns=", ".join(report.compared)
             )
         ]
+        said += map(typeset, filter(None, (report.withdrawn, *report.remarks)))
+        if report.matches:
+            said.append(typeset(report.matches))
         if report.traced.sources and report.traced.altered >= 0.001:
             said.append(
-                self.tr("{share} of its rows come from none of these releases.").format(
-                    share=percent(report.traced.altered, 1)
-                )
+                self.tr(
+                    "The likeliest share of its rows that come from none of these: {share}."
+                ).format(share=percent(report.traced.altered, 1))
             )
         if report.ignored:
             said.append(
-                self.tr("In no release, so left aside: {columns}.").format(
+                self.tr("Not recognized, so not compared: {columns}.").format(
                     columns=", ".join(report.ignored)
                 )
             )
@@ -185,7 +200,7 @@ class SpacingCard(Card):
         self._refresh_use(document)
         self.outcome.setText(self.tr("Computing how many rows would name a recipient…"))
 
-    def show_price(self, price: TracingPrice) -> None:
+    def show_price(self, price: RecipientTraceability) -> None:
         """Say what the spacing in the field does."""
         self.outcome.setText(typeset(price.sentence))
 
@@ -285,9 +300,14 @@ class LeakPage(AuditPage):
             key=TRACE_JOB,
         )
 
-    def _show_report(self, project: ProjectFile, name: str, report: LeakReport) -> None:
+    def _show_report(
+        self, project: ProjectFile, name: str, found: LeakReport | TracedCounts
+    ) -> None:
         if project is self.session.project:
-            self.finding.show_report(name, report)
+            if isinstance(found, TracedCounts):
+                self.finding.show_counts(name, found)
+            else:
+                self.finding.show_report(name, found)
             self.sheet.bring_top(self.finding)
 
     def _fail(self, error: SfumatoError) -> None:
@@ -329,7 +349,10 @@ class LeakPage(AuditPage):
         self.spacing.show_working(session.document)
         session.runner.run(
             self.tr("Computing what tracing costs"),
-            partial(tracing_price, rows_of(drafted, source, session.keys, session.project_folders)),
+            partial(
+                recipient_traceability,
+                rows_of(drafted, source, session.keys, session.project_folders),
+            ),
             self.spacing.show_price,
             self._show_problem,
             key=PRICE_JOB,
@@ -352,9 +375,14 @@ class LeakPage(AuditPage):
 
 def _read_and_trace(
     project: ProjectFile, source: Table | LongTable, path: Path, context: Context
-) -> LeakReport:
-    leak = read_leak(path, Part(context, 0.0, 0.3))
-    return trace_leak(project, source, leak, Part(context, 0.3, 1.0))
+) -> LeakReport | TracedCounts:
+    rows = LongTable.of(source, project.path.parent)
+    counts = trace_counts(project, rows, path, Part(context, 0.0, 0.1))
+    if counts is not None:
+        return counts
+    notes: list[Note] = []
+    leak = read_leak(path, Part(context, 0.1, 0.3), notes.append)
+    return trace_file(project, source, leak, Part(context, 0.3, 1.0)).beside(notes)
 
 
 PAGE = LeakPage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
@@ -10,6 +10,8 @@ from typing import ClassVar, Final
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from sfumato.analysis.pooled_numbers import (
+    SAMPLES,
+    LearnedGrowth,
     NumbersCoalition,
     guesses_off,
     numbers_coalition,
@@ -24,19 +26,20 @@ from sfumato.engine.table.table import Attribute
 from sfumato.plots.pooled_numbers import (
     BayesData,
     ErrorsData,
+    LearnedData,
     build_bayes_by_copies,
     build_error_by_copies,
     build_error_histogram,
+    build_learned_by_copies,
 )
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.look.wording import typeset
+from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.audit.holders import (
     HoldersPage,
     bayes_sentence,
     coalition_sentence,
     forms_text,
-    knowledge_words,
     numbers_sentence,
 )
 from sfumato.ui.panels.audit.pages.base import field_line
@@ -46,8 +49,6 @@ from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.messages import Message
 
 JOB: Final = "audit numbers"
-SAMPLES: Final = (100, 200, 300)
-"""Records per squared attribute from which an attacker learns the distribution."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class WeighedNumbers:
     errors
         For each knowledge, by its samples per squared attribute (0 for perfect knowledge), and
         each attribute's place, how far off single guesses are.
+    learned
+        What they leave open by the number of copies, by the same.
     bayes
         For each attribute, what is open to somebody who knows how the numbers are distributed.
     forms
@@ -71,6 +74,7 @@ class WeighedNumbers:
 
     expected: Mapping[Dependence, Floats]
     errors: Mapping[tuple[int, int], ErrorsData]
+    learned: Mapping[tuple[int, int], LearnedData]
     bayes: tuple[BayesData, ...]
     forms: FormLeaks | None
     in_table: str
@@ -102,7 +106,7 @@ class NumbersPage(HoldersPage):
         for field in (self.entry, self.knowledge, self.attribute):
             field.setMinimumWidth(scaled(160))
             field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
-        self.copies, self.errors, self.bayes = (self.new_plot() for _ in range(3))
+        self.copies, self.errors, self.learned, self.bayes = (self.new_plot() for _ in range(4))
         self.agreement = label("", "muted", wrap=True)
         self.forms_heading = label(self.tr("What rounding and bounds give away"), "heading")
         self.forms = label("", wrap=True)
@@ -113,7 +117,9 @@ class NumbersPage(HoldersPage):
             None,
         )
         self.add(self.open_note, self.side_by_side(card, self.copies), guesses)
-        self.add(self.errors, self.bayes, self.agreement, self.forms_heading, self.forms)
+        self.add(
+            self.errors, self.learned, self.bayes, self.agreement, self.forms_heading, self.forms
+        )
         self._tell_forms(None)
         self.knowledge.chosen.connect(self._draw_guesses)
         self.attribute.chosen.connect(self._draw_guesses)
@@ -138,9 +144,7 @@ class NumbersPage(HoldersPage):
         """Offer the entry's attributes, and what somebody who guesses may know of them."""
         self.attribute.set_choices(list(enumerate(entry.attributes)))
         size = len(attributes)
-        self.knowledge.set_choices(
-            [(0, knowledge_words(0, size)), *((s, knowledge_words(s, size)) for s in SAMPLES)]
-        )
+        self.knowledge.set_choices(list(_known(size).items()))
 
     # ----- what it comes to
 
@@ -166,10 +170,9 @@ class NumbersPage(HoldersPage):
         if not self.isVisible() or (asked == self._shown and self._weighed is not None):
             return
         self._shown, self._weighed = asked, None
-        words = [knowledge_words(s, len(attributes)) for s in (0, *SAMPLES)]
         self.session.runner.run(
             self.tr("Weighing a coalition"),
-            partial(_weigh, asked, words),
+            partial(_weigh, asked, _known(len(attributes))),
             partial(self._show, asked),
             self._fail,
             key=JOB,
@@ -179,7 +182,7 @@ class NumbersPage(HoldersPage):
     def _forget(self) -> None:
         self.session.runner.cancel(JOB)
         self._shown = self._weighed = None
-        for plot in (self.copies, self.errors, self.bayes):
+        for plot in (self.copies, self.errors, self.learned, self.bayes):
             plot.clear()
         self.agreement.setText("")
         self._tell_forms(None)
@@ -208,6 +211,8 @@ class NumbersPage(HoldersPage):
         data = self._weighed.errors.get((samples, place))
         if data is not None:
             self.errors.show_plot(partial(build_error_histogram, data))
+            growth = self._weighed.learned[samples, place]
+            self.learned.show_plot(partial(build_learned_by_copies, growth))
         if place < len(self._weighed.bayes):
             bayes = self._weighed.bayes[place]
             self.bayes.show_plot(partial(build_bayes_by_copies, bayes))
@@ -220,13 +225,23 @@ class NumbersPage(HoldersPage):
         self.tell(Message.of_error(error, topic="numbers"))
 
 
-def _weigh(coalition: NumbersCoalition, words: Sequence[str], context: Context) -> WeighedNumbers:
+def _known(size: int) -> Mapping[int, str]:
+    """Return what can be known of the distribution of so many attributes, in words."""
+    return {
+        samples: spoken(LearnedGrowth(samples * size**2, {}).knowledge) for samples in (0, *SAMPLES)
+    }
+
+
+def _weigh(
+    coalition: NumbersCoalition, words: Mapping[int, str], context: Context
+) -> WeighedNumbers:
     """Weigh a coalition; `words` say what attackers know: all, and what `SAMPLES` tell."""
     pooled = weigh_numbers(coalition, Part(context, 0.0, 0.8))
     errors: dict[tuple[int, int], ErrorsData] = {}
-    for samples, knows in zip((0, *SAMPLES), words, strict=True):
+    learned: dict[tuple[int, int], LearnedData] = {}
+    for samples, growth in pooled.learned.items():
         context.report(0.9, "Guessing every record")
-        off = guesses_off(pooled.experiment, samples)
+        off, knows = guesses_off(pooled.experiment, samples), words[samples]
         for place, attribute in enumerate(coalition.attributes):
             errors[samples, place] = ErrorsData(
                 attribute.name,
@@ -236,8 +251,15 @@ def _weigh(coalition: NumbersCoalition, words: Sequence[str], context: Context) 
                 off[Dependence.LADDER][place],
                 off[Dependence.INDEPENDENT][place],
             )
+            learned[samples, place] = LearnedData(
+                attribute.name,
+                coalition.names,
+                knows,
+                growth.errors[Dependence.LADDER][:, place],
+                growth.errors[Dependence.INDEPENDENT][:, place],
+            )
     bayes = _bayes(coalition, pooled.bayes)
-    return WeighedNumbers(pooled.expected, errors, bayes, pooled.forms, pooled.in_table)
+    return WeighedNumbers(pooled.expected, errors, learned, bayes, pooled.forms, pooled.in_table)
 
 
 def _bayes(coalition: NumbersCoalition, found: BayesExperiment) -> tuple[BayesData, ...]:

@@ -13,20 +13,21 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import QCompleter, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
 from sfumato.analysis.all_rows import AllRows
+from sfumato.analysis.answers import Severity
 from sfumato.analysis.find_person import find_person, other_tables
-from sfumato.analysis.findings import Severity
-from sfumato.analysis.holdings import Basis
+from sfumato.analysis.holdings import ReleaseBasis
 from sfumato.analysis.person_found import (
-    Belief,
     Knowledge,
     NumberBelief,
+    PersonBelief,
     PersonFound,
     Reason,
     found_sentence,
     meaning_sentences,
     reasons_of,
 )
-from sfumato.analysis.person_rows import Fact, fact_of
+from sfumato.analysis.person_rows import KnownFact, fact_of
+from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import plain
@@ -43,7 +44,7 @@ from sfumato.project.release.regenerate import released_last
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.holders import basis_choice
-from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, when_given
 from sfumato.ui.widgets.layout import (
     Badge,
@@ -76,7 +77,7 @@ _VERDICTS: Final = {
 
 
 @dataclass(frozen=True)
-class _Looked:
+class _PersonLook:
     """What was found, with what the likeliest rows have in the columns that are known."""
 
     found: PersonFound
@@ -301,7 +302,7 @@ class PersonPage(AuditPage):
         SfumatoError
             If a field can't be read.
         """
-        facts: list[Fact] = []
+        facts: list[KnownFact] = []
         for name, field in self.fields.items():
             if field.text().strip():
                 facts.append(fact_of(document.column(name), table.column(name), field.text()))
@@ -343,7 +344,7 @@ class PersonPage(AuditPage):
         policy = released_last(document, releases) if released else document
         rows = session.all_rows(policy)
         assert rows is not None  # of the table at hand
-        basis = Basis.RELEASED if released else Basis.PLANNED
+        basis = ReleaseBasis.RELEASED if released else ReleaseBasis.PLANNED
         job = session.runner.run(
             self.tr("Looking for a person"),
             partial(_look, rows, knowledge, releases, basis),
@@ -358,7 +359,7 @@ class PersonPage(AuditPage):
         if job.ending is Ending.CANCELLED and asked is self._asked:
             self._asked = ()
             self._clear()
-            self.say(self.tr("The person was not looked for: you stopped it."))
+            self.say(self.tr("The search for the person was stopped."))
 
     def _refuse(self, error: SfumatoError) -> None:
         self.session.runner.cancel(self.job)
@@ -376,7 +377,7 @@ class PersonPage(AuditPage):
             clear_layout(layout)
         self.rows.hide()
 
-    def _show(self, asked: tuple[object, ...], looked: _Looked) -> None:
+    def _show(self, asked: tuple[object, ...], looked: _PersonLook) -> None:
         if asked is not self._asked:
             return
         self._clear()
@@ -404,10 +405,10 @@ class PersonPage(AuditPage):
         box.setLayout(row(badge, ElidedButton(words, go), wide=0))
         return box
 
-    def _show_belief(self, belief: Belief | NumberBelief) -> None:
+    def _show_belief(self, belief: PersonBelief | NumberBelief) -> None:
         if not belief.holder or belief.reason:
             self.beliefs.addWidget(label(typeset(belief.sentence), wrap=True))
-        elif isinstance(belief, Belief):
+        elif isinstance(belief, PersonBelief):
             plot = self.new_plot()
             data = PersonData(belief.attribute, belief.names, belief.before, belief.after)
             self.beliefs.addWidget(plot)
@@ -431,9 +432,9 @@ def _look(
     rows: AllRows,
     knowledge: Knowledge,
     releases: Sequence[ReleaseRecord],
-    basis: Basis,
+    basis: ReleaseBasis,
     context: Context,
-) -> _Looked:
+) -> _PersonLook:
     found = find_person(rows, knowledge, releases, basis, context)
     columns: dict[str, object] = {
         "row": found.rows[: len(found.shown)] + 1,
@@ -444,7 +445,7 @@ def _look(
             "" if pd.isna(value) else show_value(value) for value in found.shown[fact.column]
         ]
     frame = pd.DataFrame(columns) if knowledge.facts else pd.DataFrame()
-    return _Looked(found, reasons_of(rows.document, found), frame)
+    return _PersonLook(found, reasons_of(rows.document, found), frame)
 
 
 PAGE = PersonPage

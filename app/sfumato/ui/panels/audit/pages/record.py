@@ -8,12 +8,13 @@ from typing import ClassVar, Final
 import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
+from sfumato.analysis.questions.question import Topic
 from sfumato.analysis.record_path import RecordPath, record_path
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.plots.ladders import RecordLadderData, build_record_ladder
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card
 from sfumato.ui.widgets.messages import Message
@@ -23,7 +24,7 @@ JOB: Final = "one record's ladder"
 ROWS_IN_SIGHT: Final = 8
 
 
-class RecordPage(AuditPage):
+class RecordPathPage(AuditPage):
     """Picks a row and shows its way down the ladder, to its custodian only."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "One record"))
@@ -124,4 +125,4 @@ def _text(value: object) -> str:
     return QCoreApplication.translate("Audit", "missing") if missing else show_value(value)
 
 
-PAGE = RecordPage
+PAGE = RecordPathPage

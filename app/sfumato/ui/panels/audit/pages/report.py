@@ -11,10 +11,12 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QProgressBar, QTextBrowser
 
+from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.jobs import Ending, Job
 from sfumato.project.store.files import utc_now
+from sfumato.report.blocks import Drawn, Report
 from sfumato.report.material import (
     USUAL_THRESHOLD,
     Audience,
@@ -23,10 +25,10 @@ from sfumato.report.material import (
     collect,
 )
 from sfumato.report.sections import compose
-from sfumato.report.writing import Drawn, Report, drawing, fill, picture_kind, write_report
+from sfumato.report.writing import drawing, fill, picture_kind, write_report
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.audit.pages.base import AuditPage, Topic, named
+from sfumato.ui.panels.audit.pages.base import AuditPage, named
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import ElidedLabel, boxed, button, row
 from sfumato.ui.widgets.messages import Action, Message, MessageKind

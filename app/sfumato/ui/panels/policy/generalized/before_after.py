@@ -9,9 +9,9 @@ from typing import Final
 import pandas as pd
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.generalized_table import View
+from sfumato.analysis.generalized_table import PublishedView
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.generalization.risk import Basis
+from sfumato.engine.generalization.risk import PopulationBasis
 from sfumato.formats.language import grouped
 from sfumato.plots.generalization import RiskData, build_class_sizes, build_reidentification
 from sfumato.project.document.generalization import PopulationFile
@@ -76,7 +76,7 @@ class PopulationCard(Card):
 
     # ----- what is shown
 
-    def show_view(self, view: View | None) -> None:
+    def show_view(self, view: PublishedView | None) -> None:
         """Show what is decided, and what came of it."""
         decided = self._session.document.generalization
         if decided is None:
@@ -162,7 +162,7 @@ class BeforeAfterPage(ScrollPage):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._view: View | None = None
+        self._view: PublishedView | None = None
         self.sentence = label("", "muted", wrap=True)
         self.exact = label("", "caution", wrap=True)
         self.exact.hide()
@@ -201,7 +201,7 @@ class BeforeAfterPage(ScrollPage):
 
     # ----- what is shown
 
-    def show_view(self, view: View | None, error: SfumatoError | None) -> None:
+    def show_view(self, view: PublishedView | None, error: SfumatoError | None) -> None:
         """Show a table, or why there is none."""
         self._view = view
         self.population.show_view(view)
@@ -228,7 +228,7 @@ class BeforeAfterPage(ScrollPage):
         self._show_statistics(view)
         self.sentence.setText(_sentence(view))
 
-    def _show_exact(self, view: View | None) -> None:
+    def _show_exact(self, view: PublishedView | None) -> None:
         """Say who is alone by columns that the counts below know nothing of."""
         alone = view.alone if view is not None else None
         self.exact.setVisible(alone is not None)
@@ -242,12 +242,12 @@ class BeforeAfterPage(ScrollPage):
             for model in self._models:
                 model.set_order(order)
 
-    def _show_statistics(self, view: View) -> None:
+    def _show_statistics(self, view: PublishedView) -> None:
         model = self.statistics.show_frame(statistics(view))
         self.statistics.setFixedHeight(Space.FIELD * (model.rowCount() + 1) + 16)
 
 
-def statistics(view: View) -> pd.DataFrame:
+def statistics(view: PublishedView) -> pd.DataFrame:
     """Return what is counted of a table before and after."""
     before, after = view.risks
     units = (tr("Units"), grouped(before.units), grouped(after.units))
@@ -262,7 +262,7 @@ def statistics(view: View) -> pd.DataFrame:
     if view.alone is not None:
         beside = tr("Unique with the columns published unchanged")
         rows.append((beside, grouped(view.alone.before), grouped(view.alone.alone)))
-    if after.basis is not Basis.TABLE:
+    if after.basis is not PopulationBasis.TABLE:
         was, now = (number(risk.population_uniques, 4) for risk in (before, after))
         rows.append((tr("Unique in the population too"), was, now))
     rows += [
@@ -272,7 +272,7 @@ def statistics(view: View) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[tr("Count"), tr("Original"), tr("Published")])
 
 
-def _sentence(view: View) -> str:
+def _sentence(view: PublishedView) -> str:
     risk = view.risks[1]
     words = tr(
         "{records} {records:record|records} in {classes} equivalence {classes:class|classes} with"

@@ -18,13 +18,13 @@ from sfumato.plots.generalization import LatticeData, build_lattice
 from sfumato.project.publication.generalization_pipeline import Searched
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.policy import edits
-from sfumato.ui.panels.policy.generalized.finding import Finding
+from sfumato.ui.panels.policy.generalized.finding import NodeFinding
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Legend, Symbol
 from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView, zoom_buttons
 from sfumato.ui.panels.policy.generalized.node_list import (
     Condition,
-    Marks,
     NodeList,
+    SpecialNodes,
     comparison,
     node_text,
     numbers_of,
@@ -210,7 +210,9 @@ class ExplorePage(QWidget):
     selected = Signal(object)
     """The person looks at a node (`Node`)."""
 
-    def __init__(self, session: Session, finding: Finding, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, session: Session, finding: NodeFinding, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._session, self._finding = session, finding
         self._nodes: NodeList | None = None
@@ -284,13 +286,13 @@ class ExplorePage(QWidget):
     # ----- what is shown
 
     @property
-    def marks(self) -> Marks:
+    def marks(self) -> SpecialNodes:
         """The nodes that are special now."""
         decided = self._session.document.generalization
         searched = self._finding.searched
         best = searched.best.node if searched is not None and searched.best is not None else None
         pinned = decided.pinned if decided is not None else ()
-        return Marks(self._finding.node, best, pinned)
+        return SpecialNodes(self._finding.node, best, pinned)
 
     def refresh(self) -> None:
         """Show what is found and decided now."""
@@ -354,7 +356,7 @@ class ExplorePage(QWidget):
             if len(nodes) < 2:
                 self.count.setText(tr("Pin candidates in the list or the picture to compare them."))
 
-    def _fill_list(self, nodes: NodeList, marks: Marks) -> None:
+    def _fill_list(self, nodes: NodeList, marks: SpecialNodes) -> None:
         frame = nodes.frame(self._finding.nodes, marks)
         self._rows = self.filters.rows(nodes, frame)
         model = FrameModel(frame.iloc[self._rows].reset_index(drop=True))
@@ -378,7 +380,7 @@ class ExplorePage(QWidget):
         self.count.setText(words)
         self._mark_row()
 
-    def _heights(self, marks: Marks) -> LatticeData:
+    def _heights(self, marks: SpecialNodes) -> LatticeData:
         searched = self._finding.searched
         assert searched is not None
         result = searched.result

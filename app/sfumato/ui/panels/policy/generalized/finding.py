@@ -9,15 +9,20 @@ from typing import Final
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from sfumato.analysis.generalized_table import (
-    Measured,
-    View,
+    NodeMeasure,
+    PublishedView,
     is_cheap,
     look,
     measure,
 )
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.lattice import Node, listed
-from sfumato.project.publication.generalization_pipeline import Found, Searched, chosen_node, find
+from sfumato.project.publication.generalization_pipeline import (
+    PipelineResult,
+    Searched,
+    chosen_node,
+    find,
+)
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -32,7 +37,7 @@ MEASURED_BY_ITSELF: Final = 240
 """Nodes that are measured without being asked for."""
 
 
-class Finding(QObject):
+class NodeFinding(QObject):
     """Searches when what is asked has changed, and measures what nodes lose.
 
     Parameters
@@ -58,11 +63,11 @@ class Finding(QObject):
         self._answered: tuple[object, ...] = ()
         self._viewed: tuple[object, ...] = ()
         self._wanted: list[Node] = []
-        self.found: Found | None = None
+        self.found: PipelineResult | None = None
         self.error: SfumatoError | None = None
-        self.view: View | None = None
+        self.view: PublishedView | None = None
         self.view_error: SfumatoError | None = None
-        self.nodes: dict[Node, Measured] = {}
+        self.nodes: dict[Node, NodeMeasure] = {}
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(PATIENCE_MILLISECONDS)
@@ -150,7 +155,7 @@ class Finding(QObject):
         self._answered = self._asked
         self.changed.emit()
 
-    def _take(self, question: tuple[object, ...], found: Found) -> None:
+    def _take(self, question: tuple[object, ...], found: PipelineResult) -> None:
         if question != self._asked:
             return
         self._answered, self.found, self.error = question, found, None
@@ -202,7 +207,7 @@ class Finding(QObject):
             key=MEASURE,
         )
 
-    def _keep(self, question: tuple[object, ...], measured: tuple[Measured, ...]) -> None:
+    def _keep(self, question: tuple[object, ...], measured: tuple[NodeMeasure, ...]) -> None:
         if question != self._asked:
             return
         self.nodes.update({each.node: each for each in measured})
@@ -241,7 +246,7 @@ class Finding(QObject):
             key=LOOK,
         )
 
-    def _show_view(self, wanted: tuple[object, ...], view: View) -> None:
+    def _show_view(self, wanted: tuple[object, ...], view: PublishedView) -> None:
         if wanted == self._viewed:
             self.view = view
             self.looked.emit()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
+    QFontMetricsF,
     QPainter,
     QPaintEvent,
     QPen,
@@ -35,6 +36,8 @@ from sfumato.ui.widgets.responsive import FlowLayout
 Places = npt.NDArray[np.float64]
 
 RADIUS: Final = 9.0
+MOST_WRITTEN: Final = 24
+"""So many nodes bear their levels where all of them would be too small."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def draw_symbol(
         painter.drawRect(QRectF(at.x() + RADIUS - 3, at.y() - RADIUS - 3, 8, 8))
 
 
-class _Sample(QWidget):
+class _LegendSymbol(QWidget):
     """One symbol of the legend."""
 
     def __init__(self, symbol: Symbol) -> None:
@@ -119,7 +122,7 @@ class Legend(QWidget):
         self, entries: Sequence[tuple[Symbol, str]], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        pairs = (row(_Sample(symbol), label(word, "small")) for symbol, word in entries)
+        pairs = (row(_LegendSymbol(symbol), label(word, "small")) for symbol, word in entries)
         self.setLayout(FlowLayout(*map(boxed, pairs), spacing=Space.BETWEEN))
 
 
@@ -300,6 +303,8 @@ class LatticeDrawing(QGraphicsItem):
         self._stamp(painter, inside, style)
         if painter.worldTransform().m11() >= READABLE:
             self._write(painter, inside, style)
+        else:
+            self._write_few(painter, style)
         self._draw_tokens(painter, style)
 
     def token_places(self, transform: QTransform) -> list[tuple[Token, QPointF]]:
@@ -381,3 +386,42 @@ class LatticeDrawing(QGraphicsItem):
             across, down = self.places[place]
             box = QRectF(across - ACROSS / 2, down + RADIUS + 2, ACROSS, 16)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self.texts[place])
+
+    def labelled(self, moved: QTransform, letters: QFontMetricsF) -> list[tuple[int, QRectF]]:
+        """Return which nodes bear their levels while most are too small to, and where.
+
+        The one that is looked at comes first, then those that were chosen or pinned, then the
+        minimal ones; what would cover another, or a token, stands without.
+        """
+        marked = np.flatnonzero(self.kinds & 7)
+        order = sorted(marked.tolist(), key=lambda place: -int(self.kinds[place] & 3))
+        if self.selected >= 0:
+            order = [self.selected, *(place for place in order if place != self.selected)]
+        reach = TOKEN * Space.scale
+        taken = [
+            QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach)
+            for _, at in self.token_places(moved)
+        ]
+        found = []
+        for place in order[:MOST_WRITTEN]:
+            at = moved.map(QPointF(*self.places[place]))
+            wide, high = letters.horizontalAdvance(self.texts[place]) + 4.0, letters.height()
+            box = QRectF(at.x() - wide / 2, at.y() + scaled(8), wide, high)
+            if not any(box.intersects(other) for other in taken):
+                taken.append(box)
+                found.append((place, box))
+        return found
+
+    def _write_few(self, painter: QPainter, style: PlotStyle) -> None:
+        """Write the levels of the nodes that something is to be said of."""
+        moved = painter.worldTransform()
+        painter.save()
+        painter.resetTransform()
+        painter.setFont(font(TextSize.SMALL, tabular=True))
+        ground = QColor(style.background)
+        ground.setAlphaF(0.85)
+        for place, box in self.labelled(moved, QFontMetricsF(painter.font())):
+            painter.fillRect(box, ground)
+            painter.setPen(QColor(style.text))
+            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self.texts[place])
+        painter.restore()

@@ -43,11 +43,11 @@ from sfumato.ui.panels.policy.generalized.lattice_drawing import (
     LatticeDrawing,
     Token,
 )
-from sfumato.ui.panels.policy.generalized.node_list import Marks
+from sfumato.ui.panels.policy.generalized.node_list import SpecialNodes
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import button
 from sfumato.ui.widgets.messages import announce
-from sfumato.ui.widgets.painted import Told, show_parts
+from sfumato.ui.widgets.painted import PartText, show_parts
 
 MOST_DRAWN: Final = 10_000
 """A lattice with more nodes is shown by its heights only."""
@@ -83,7 +83,7 @@ class LatticeView(QGraphicsView):
         self._place: dict[Node, int] = {}
         self._list: Combinations | None = None
         self._dragged: Node | None = None
-        self._fitted = False
+        self._fit(False)
         self._drawing = LatticeDrawing()
         scene = QGraphicsScene(self)
         scene.addItem(self._drawing)
@@ -124,7 +124,7 @@ class LatticeView(QGraphicsView):
         """Take over what is known now of the same nodes."""
         self._list = nodes
 
-    def show_marks(self, marks: Marks, selected: Node | None) -> None:
+    def show_marks(self, marks: SpecialNodes, selected: Node | None) -> None:
         """Mark nodes, and the one that is looked at."""
         if self._list is None:
             return
@@ -154,7 +154,7 @@ class LatticeView(QGraphicsView):
         for token, at in placed:
             corner = (at - QPointF(TOKEN, TOKEN)).toPoint()
             area = QRect(corner, QSize(round(2 * TOKEN), round(2 * TOKEN)))
-            told.append(Told(f"{token.name}: {self._describe(token.node)}", area))
+            told.append(PartText(f"{token.name}: {self._describe(token.node)}", area))
         show_parts(self.viewport(), told)
 
     def _places(self, nodes: Iterable[Node]) -> npt.NDArray[np.intp]:
@@ -177,8 +177,21 @@ class LatticeView(QGraphicsView):
 
     # ----- zooming
 
+    def _fit(self, fitted: bool) -> None:
+        """Let the lattice follow the view's size from now on, or stay as it is.
+
+        What is fitted has no scroll bars: they would take room, so that it fits, and give it
+        back, so that it does not, without end.
+        """
+        self._fitted = fitted
+        policies = Qt.ScrollBarPolicy
+        policy = policies.ScrollBarAlwaysOff if fitted else policies.ScrollBarAsNeeded
+        self.setHorizontalScrollBarPolicy(policy)
+        self.setVerticalScrollBarPolicy(policy)
+
     def show_all(self) -> None:
         """Fit the whole lattice into the view, but no larger than it is."""
+        self._fit(True)
         self.resetTransform()
         room, needed = self.viewport().rect(), self._drawing.boundingRect()
         if needed.isEmpty():
@@ -187,13 +200,12 @@ class LatticeView(QGraphicsView):
         share = min(share, Space.scale)
         self.scale(share, share)
         self.centerOn(needed.center())
-        self._fitted = True
 
     def zoom(self, factor: float) -> None:
         """Come closer, or step back."""
         now = self.transform().m11()
         wanted = min(max(now * factor, FARTHEST), CLOSEST * Space.scale)
-        self._fitted = False
+        self._fit(False)
         self.scale(wanted / now, wanted / now)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -254,7 +266,6 @@ class LatticeView(QGraphicsView):
                 self.token_chosen.emit(token.name)
             self.selected.emit(node if token is None else token.node)
             return
-        self._fitted = False
         super().mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:

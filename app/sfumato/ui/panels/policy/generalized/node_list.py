@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from sfumato.analysis.generalized_table import Measured
+from sfumato.analysis.generalized_table import NodeMeasure
 from sfumato.engine.generalization.lattice import Node
 from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Searched
@@ -32,7 +32,7 @@ METRICS: Final = (
 
 
 @dataclass(frozen=True)
-class Marks:
+class SpecialNodes:
     """Nodes that are special.
 
     Parameters
@@ -76,7 +76,7 @@ def titles() -> dict[str, str]:
     }
 
 
-def numbers_of(measured: Measured | None) -> dict[str, float]:
+def numbers_of(measured: NodeMeasure | None) -> dict[str, float]:
     """Return what is measured of a node; not a number where it is not yet."""
     if measured is None:
         return dict.fromkeys(METRICS, float("nan"))
@@ -114,7 +114,7 @@ class NodeList:
         self._numbers = np.full((len(self.nodes), len(METRICS)), np.nan)
         self._known: set[Node] = set()
 
-    def take(self, measured: dict[Node, Measured]) -> None:
+    def take(self, measured: dict[Node, NodeMeasure]) -> None:
         """Take over what has been measured since."""
         for node in measured.keys() - self._known:
             if node in self.place:
@@ -122,7 +122,7 @@ class NodeList:
                 self._numbers[self.place[node]] = [numbers[metric] for metric in METRICS]
             self._known.add(node)
 
-    def frame(self, measured: dict[Node, Measured], marks: Marks) -> pd.DataFrame:
+    def frame(self, measured: dict[Node, NodeMeasure], marks: SpecialNodes) -> pd.DataFrame:
         """Return a row for each node, in the order of `nodes`."""
         self.take(measured)
         heads = titles()
@@ -164,7 +164,10 @@ class Condition:
 
 
 def comparison(
-    names: tuple[str, ...], nodes: list[Node], measured: dict[Node, Measured], marks: Marks
+    names: tuple[str, ...],
+    nodes: list[Node],
+    measured: dict[Node, NodeMeasure],
+    marks: SpecialNodes,
 ) -> pd.DataFrame:
     """Return candidates side by side: a row for each level and measure, a column for each node."""
     heads = titles()

@@ -13,25 +13,32 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from sfumato.engine.core.columns import MISSING_LABEL, Domain
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value
+from sfumato.engine.core.wording import joined
 from sfumato.engine.generalization.others import HolderClasses
+from sfumato.formats.choices import cautions_first, rows_sentence
 from sfumato.formats.language import grouped
-from sfumato.project.document.generalization import OtherTableFile
+from sfumato.formats.notes import Note
+from sfumato.project.document.generalization import OtherTableFile, PublicCountsFile
 from sfumato.project.publication.other_tables import (
     LookAtOther,
     OpenedOther,
     look_at_other,
     open_other,
 )
+from sfumato.project.publication.public_counts import open_counts, read_counts
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import value_name
+from sfumato.ui.look.wording import typeset, value_name
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
-from sfumato.ui.panels.policy.generalized.finding import Finding
+from sfumato.ui.panels.policy.generalized.finding import NodeFinding
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, TickAll, prompt
+from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
@@ -42,12 +49,15 @@ from sfumato.ui.widgets.layout import (
     form,
     label,
     row,
+    say,
     tool,
 )
-from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.messages import Message, MessageKind, error_texts
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import TableView
 
 JOB: Final = "other table"
+COUNTS_JOB: Final = "public counts"
 SIZE: Final = (680, 620)
 COLUMN_HEIGHT: Final = 26
 MOST_CLASSES: Final = 5000
@@ -223,6 +233,10 @@ class OtherDialog(FileDialog):
                     diversity=grouped(found.classes.diversity),
                 )
             )
+        for note in cautions_first(found.notes):
+            kind = MessageKind.CAUTION if note.caution else MessageKind.INFO
+            told = typeset(joined(note.sentence, rows_sentence(note)))
+            self.messages.show_message(Message(kind, told, topic=note.text))
         self._look = found
         self._ask_meanings(found)
         self._allow()
@@ -261,7 +275,9 @@ class OtherTablesCard(Card):
         What was found; it has read the tables.
     """
 
-    def __init__(self, session: Session, finding: Finding, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, session: Session, finding: NodeFinding, parent: QWidget | None = None
+    ) -> None:
         super().__init__(
             tr("In combination with other holders' tables"),
             tr(
@@ -273,13 +289,28 @@ class OtherTablesCard(Card):
         self._session, self._finding = session, finding
         self._shown: object = None
         self.rows: dict[str, QWidget] = {}
+        self.counts_rows: dict[str, QWidget] = {}
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.INSIDE)
         self.body.addLayout(self._lines)
         self.none = label(tr("None: the criteria apply to this table alone."), "small", wrap=True)
         self.body.addWidget(self.none)
         self.add = button(tr("Add a table…"), self.open_dialog, icon="add")
-        self.body.addWidget(self.add, 0, Qt.AlignmentFlag.AlignLeft)
+        self.counts = button(
+            tr("Add public counts…"),
+            self._choose_counts,
+            tip=tr(
+                "A table of how many people are in the same classes of several tables, with"
+                " columns named as there, such as a census by age and place"
+            ),
+        )
+        self.unaligned = label("", "caution", wrap=True)
+        self.unaligned.hide()
+        self.body.addWidget(self.unaligned)
+        self.problem = label("", "danger", wrap=True)
+        self.problem.hide()
+        self.body.addWidget(boxed(FlowLayout(self.add, self.counts), self))
+        self.body.addWidget(self.problem)
         self.body.addStretch(1)
 
     def refresh(self) -> None:
@@ -287,7 +318,8 @@ class OtherTablesCard(Card):
         decided = self._session.document.generalization
         others = decided.others if decided is not None else ()
         holders = {each.holder: each for each in self._holders()}
-        shown = (others, tuple(holders))
+        counts = decided.public_counts if decided is not None else ()
+        shown = (others, tuple(holders), counts)
         if shown == self._shown:
             return
         self._shown = shown
@@ -295,11 +327,28 @@ class OtherTablesCard(Card):
         self.rows = {other.holder: self._line(other, holders.get(other.holder)) for other in others}
         for line in self.rows.values():
             self._lines.addWidget(line)
+        self.counts_rows = {each.name: self._counts_line(each) for each in counts}
+        for line in self.counts_rows.values():
+            self._lines.addWidget(line)
+        say(self.unaligned, self._unaligned())
         self.none.setVisible(not others)
+        self.counts.setEnabled(bool(others))
 
     def _holders(self) -> tuple[HolderClasses, ...]:
         found = self._finding.found
         return tuple(found.prepared.holders) if found is not None else ()
+
+    def _aligned(self, holder: str) -> str:
+        """Return which columns of a table are aligned with ours."""
+        found = self._finding.found
+        shared = () if found is None else found.prepared.shared
+        return ", ".join(each.name[1] for each in shared if each.name[0] == holder)
+
+    def _unaligned(self) -> str:
+        """Return why columns that have the names of ours are not aligned."""
+        found = self._finding.found
+        left = () if found is None else found.prepared.unaligned
+        return " ".join(typeset(each.sentence) for each in left)
 
     def _line(self, other: OtherTableFile, classes: HolderClasses | None) -> QWidget:
         words = tr("known: {columns}", columns=", ".join(other.quasi_identifiers) or tr("nothing"))
@@ -310,6 +359,9 @@ class OtherTablesCard(Card):
                 diversity=classes.diversity,
                 words=words,
             )
+        shared = self._aligned(other.holder)
+        if shared:
+            words = tr("{words}; aligned with yours: {columns}", words=words, columns=shared)
         texts = column(ElidedLabel(other.holder, "strong"), ElidedLabel(words, "small"), spacing=2)
         show = button(tr("Classes"), partial(self.show_classes, other.holder), "quiet")
         show.setEnabled(classes is not None)
@@ -317,7 +369,60 @@ class OtherTablesCard(Card):
         remove.setAccessibleName(tr("Leave the table of {holder} out", holder=other.holder))
         return boxed(row((texts, 1), show, remove), self)
 
+    def _counts_line(self, counts: PublicCountsFile) -> QWidget:
+        words = tr("public counts by {columns}", columns=", ".join(c for c, *_ in counts.columns))
+        texts = column(ElidedLabel(counts.name, "strong"), ElidedLabel(words, "small"), spacing=2)
+        remove = tool("remove", tr("Leave these counts out"), partial(self.forget, counts.name))
+        remove.setAccessibleName(tr("Leave the public counts {name} out", name=counts.name))
+        return boxed(row((texts, 1), remove), self)
+
     # ----- what the person does
+
+    def _choose_counts(self) -> None:
+        source = self._session.document.source
+        folder = source.folder if source is not None else None
+        path = self._session.chooser.open_file(tr("Choose public counts"), table_filters(), folder)
+        if path is not None:
+            self.open_counts(path)
+
+    def open_counts(self, path: Path) -> None:
+        """Take a file of public counts into account."""
+        before = self._session.document
+        decided = before.generalization
+        if decided is None:
+            return
+        text = tr("Take the public counts {name} into account", name=path.stem)
+        tables = (decided.quasi_identifiers, decided.others)
+
+        notes: list[Note] = []
+
+        def read(context: Context) -> PublicCountsFile:
+            found = open_counts(path, path.stem, None, (), *tables, Part(context, 0.0, 0.3))
+            read_counts(found, Part(context, 0.3, 1.0), notes.append)  # before it is kept
+            return found
+
+        def take(found: PublicCountsFile) -> None:
+            cautions = [typeset(note.sentence) for note in cautions_first(notes) if note.caution]
+            say(self.problem, " ".join(cautions))
+            self._session.edit(text, edits.with_counts(before, found))
+
+        self._session.runner.run(
+            tr("Reading {name}", name=path.name),
+            read,
+            self._session.unless_changed(text, take),
+            self._refuse,
+            key=COUNTS_JOB,
+        )
+
+    def _refuse(self, problem: SfumatoError) -> None:
+        say(self.problem, " ".join(error_texts(problem)))
+
+    def forget(self, name: str) -> None:
+        """Leave public counts out; undo brings them back."""
+        self._session.edit(
+            tr("Leave the public counts {name} out", name=name),
+            edits.without_counts(self._session.document, name),
+        )
 
     def open_dialog(self) -> OtherDialog | None:
         """Ask for another table."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -12,7 +13,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.search import SearchResult
 from sfumato.formats.language import grouped
-from sfumato.project.publication.generalization_pipeline import Found
+from sfumato.project.publication.generalization_pipeline import PipelineResult
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken, typeset
@@ -20,7 +21,7 @@ from sfumato.ui.panels.base import LazyWidget, PanelState, catch_up
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
 from sfumato.ui.panels.policy.generalized.explore_page import ExplorePage, NodeCard
-from sfumato.ui.panels.policy.generalized.finding import Finding
+from sfumato.ui.panels.policy.generalized.finding import NodeFinding
 from sfumato.ui.panels.policy.generalized.other_tables import OtherTablesCard
 from sfumato.ui.panels.policy.generalized.publishing import PublishPage
 from sfumato.ui.panels.policy.generalized.requirements import RequirementsCard
@@ -51,7 +52,7 @@ Result = tuple[str, str, str, str]
 """An icon, its colour, what was found, and what it means or what would help."""
 
 
-def result_of(finding: Finding, *, chosen: bool) -> Result:
+def result_of(finding: NodeFinding, *, chosen: bool) -> Result:
     """Return what came of a search.
 
     Parameters
@@ -78,7 +79,7 @@ def result_of(finding: Finding, *, chosen: bool) -> Result:
     return "good", "good", sentence, minimal_sentence(found.searched.result)
 
 
-def _nothing(found: Found) -> Result:
+def _nothing(found: PipelineResult) -> Result:
     why = found.no_solution
     advice = tuple(map(typeset, why.advice)) if why is not None else ()
     if found.problem is not None:
@@ -108,7 +109,7 @@ class GeneralizedPage(LazyWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session = session
-        self.finding = Finding(session, self)
+        self.finding = NodeFinding(session, self)
 
     def assemble(self) -> Steps:
         """Build the page."""
@@ -156,8 +157,7 @@ class GeneralizedPage(LazyWidget):
             tr("A generalized table instead of perturbed releases"),
             tr(
                 "Sensitive values stay true. Public ones are made coarser until each person looks"
-                " like enough others, even in combination with tables that other holders have"
-                " published."
+                " like enough others, alone or beside tables that other holders have published."
             ),
         )
         self.start = self.ready.add_button(
@@ -299,32 +299,38 @@ class GeneralizedPage(LazyWidget):
         self.session.edit(tr("Discard the generalized table"), edits.stopped(self.session.document))
 
 
-PERTURBED, GENERALIZED = "perturbed", "generalized"
+BOARD: Final = "board"
+GENERALIZED: Final = "generalized"
 
 
 class Ways(Pages):
-    """The two ways to release the table, one in sight.
+    """The ways to decide how the table is released, one in sight.
 
     Parameters
     ----------
     session
         What is open.
-    perturbed
-        The page about perturbed releases.
+    board
+        Who gets what, with all settings of perturbed releases.
     """
 
     changed = Signal()
     """The other way came into sight, or the generalized table got further."""
 
-    def __init__(self, session: Session, perturbed: QWidget, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        board: QWidget,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._session = session
-        self.segments = Segments(
-            [(PERTURBED, tr("Perturbed releases")), (GENERALIZED, tr("Generalized table"))], self
-        )
+        words = (tr("Who gets what"), tr("Generalized table"))
+        ways = (BOARD, GENERALIZED)
+        self.segments = Segments(list(zip(ways, words, strict=True)), self)
         self.segments.setAccessibleName(tr("How the table is released"))
         self.page = GeneralizedPage(session, self)
-        self._pages = {PERTURBED: perturbed, GENERALIZED: self.page}
+        self._pages = {BOARD: board, GENERALIZED: self.page}
         for page in self._pages.values():
             self.addWidget(page)
         self.segments.chosen.connect(self.show_way)
@@ -333,8 +339,8 @@ class Ways(Pages):
 
     @property
     def perturbing(self) -> bool:
-        """Whether perturbed releases are in sight."""
-        return self.segments.value == PERTURBED
+        """Whether releases to recipients are in sight, on the board."""
+        return self.segments.value != GENERALIZED
 
     @property
     def instead(self) -> bool:
@@ -348,7 +354,7 @@ class Ways(Pages):
             self.show_way(GENERALIZED)
 
     def show_way(self, way: object) -> None:
-        """Bring one of the two ways into sight."""
+        """Bring one of the ways into sight."""
         self.segments.set_value(str(way))
         self.setCurrentWidget(self._pages[str(way)])
         self.changed.emit()

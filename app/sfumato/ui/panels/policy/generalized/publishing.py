@@ -14,13 +14,18 @@ from sfumato.engine.core.errors import LadderError, SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.checker import CheckedCriterion
 from sfumato.engine.generalization.criteria import Closeness
+from sfumato.engine.generalization.joint_criteria import LargestBelief
 from sfumato.formats.tables import all_formats
-from sfumato.project.publication.publish import LIMITS, publish_table
+from sfumato.plots.axes import percent
+from sfumato.project.publication.continued import publish_further
+from sfumato.project.publication.followed import FOLLOWED, edition_told, publications_in
+from sfumato.project.publication.publish import LIMITS, EditionConflict, publish_table
 from sfumato.project.release.bundle_making import ReleaseOutcome
+from sfumato.project.release.release_compatibility import rows_of
 from sfumato.project.release.uniqueness import left_out_sentence, publication_limits
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken, typeset
-from sfumato.ui.panels.policy.generalized.finding import Finding
+from sfumato.ui.panels.policy.generalized.finding import NodeFinding
 from sfumato.ui.panels.policy.generalized.node_list import node_text
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -57,7 +62,9 @@ class PublishPage(ScrollPage):
     told = Signal(object)
     """A `Message` for the panel."""
 
-    def __init__(self, session: Session, finding: Finding, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, session: Session, finding: NodeFinding, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._session, self._finding = session, finding
         self.column.setContentsMargins(0, Space.INSIDE, Space.INSIDE, 0)
@@ -97,21 +104,7 @@ class PublishPage(ScrollPage):
             (tr("Folder"), row(self.folder, choose)),
         )
         card.body.addLayout(form(*lines, above=True))
-        self.reason = QLineEdit(self)
-        prompt(self.reason, tr("Reason, kept in the ledger"))
-        self.reason.setAccessibleName(tr("Reason to publish anyway"))
-        self.reason.textChanged.connect(lambda _text: self.refresh())
-        self.reason.hide()
-        self.conflict = label(
-            tr(
-                "It conflicts with what was released before. You can still publish it by giving a"
-                " reason, which the ledger keeps."
-            ),
-            "caution",
-            wrap=True,
-        )
-        self.conflict.hide()
-        card.put(self.conflict, self.reason)
+        self._build_conflict(card)
         self.why = label("", "small", wrap=True)
         self.submit = button(tr("Publish…"), self._publish, "primary", "export")
         # Below the button, which stays where it is when the reason goes.
@@ -129,6 +122,45 @@ class PublishPage(ScrollPage):
         )
         card.body.addStretch(1)
         return card
+
+    def _build_conflict(self, card: Card) -> None:
+        """Build what a conflict with earlier releases asks for."""
+        self.reason = QLineEdit(self)
+        prompt(self.reason, tr("Reason, kept in the ledger"))
+        self.reason.setAccessibleName(tr("Reason to publish anyway"))
+        self.reason.textChanged.connect(lambda _text: self.refresh())
+        self.reason.hide()
+        self.conflict = label(
+            tr(
+                "It conflicts with what was released before. You can still publish it by giving a"
+                " reason, which the ledger keeps."
+            ),
+            "caution",
+            wrap=True,
+        )
+        self.conflict.hide()
+        self.compare = button(
+            tr("Compare with the earlier edition…"),
+            self._choose_earlier,
+            "quiet",
+            tip=tr(
+                "The bundle of the edition that was published before: this one may follow if both"
+                " together leave enough values of everybody"
+            ),
+        )
+        self.compare.hide()
+        self.earlier: Path | None = None
+        self.follow = button(
+            tr("Publish with counterfeits"),
+            partial(self._publish, True),
+            "quiet",
+            tip=tr(
+                "At the levels of the earlier edition: who came enters in groups, the records of"
+                " who left stay as counterfeits, and the README says how many there are"
+            ),
+        )
+        self.follow.hide()
+        card.put(self.conflict, self.follow, self.compare, self.reason)
 
     # ----- what is shown
 
@@ -161,6 +193,18 @@ class PublishPage(ScrollPage):
         reason = self._reason_against()
         say(self.why, reason)
         self.submit.setEnabled(not reason)
+        self.follow.setVisible(self._follows())
+        self.follow.setEnabled(bool(self.folder.text().strip()))
+
+    def _follows(self) -> bool:
+        """Return whether a table of other rows was published, which this one may follow."""
+        project, source = self._session.project, self._session.document.source
+        releases = () if project is None or source is None else project.releases
+        return any(
+            source is not None and rows_of(each.source) != rows_of(source)
+            for each in publications_in(releases)
+            if FOLLOWED in each.details
+        )
 
     def _show_exact(self) -> None:
         """Say what goes out as it is, and which other sensitive columns do not go out."""
@@ -176,6 +220,7 @@ class PublishPage(ScrollPage):
         """Return why nothing can be published yet; empty where it can."""
         finding, view = self._finding, self._finding.view
         unexplained = self.reason.isVisibleTo(self) and not self.reason.text().strip()
+        unexplained &= self.earlier is None
         refused = finding.view_error
         reasons = (
             (finding.node is None, tr("There are no safe levels yet.")),
@@ -200,25 +245,34 @@ class PublishPage(ScrollPage):
         if folder is not None:
             self.folder.setText(str(folder))
 
-    def _publish(self) -> None:
+    def _choose_earlier(self) -> None:
+        """Compare with an earlier edition's bundle, which publishing does."""
+        folder = self._session.chooser.folder(tr("Choose the earlier edition's bundle"))
+        if folder is not None:
+            self.earlier = folder
+            self.compare.setText(tr("Compared with {name}", name=folder.name))
+            self.refresh()
+
+    def _publish(self, counterfeits: bool = False) -> None:
         """Publish, once the work is safe in a project."""
         if self._session.project is None:
-            self._session.save_requested.emit(self._start)
+            self._session.save_requested.emit(partial(self._start, counterfeits))
         elif self._session.save():
-            self._start()
+            self._start(counterfeits)
 
-    def _start(self) -> None:
+    def _start(self, counterfeits: bool) -> None:
         session = self._session
         if session.project is None or session.source is None:
             return
         project, table, folder = session.project, session.source, Path(self.folder.text().strip())
         name, as_zip = str(self.format.value), bool(self.kind.value)
-        override, dcat = self.reason.text(), self.dcat.isChecked()
+        override, dcat, earlier = self.reason.text(), self.dcat.isChecked(), self.earlier
 
         def work(context: Context) -> ReleaseOutcome:
-            return publish_table(
-                project, table, folder, name, context, as_zip, override=override, dcat=dcat
-            )
+            given = (project, table, folder, name, context, as_zip)
+            if counterfeits:
+                return publish_further(*given, override=override, dcat=dcat)
+            return publish_table(*given, override=override, earlier=earlier, dcat=dcat)
 
         job = session.runner.run(
             tr("Publishing the generalized table"),
@@ -230,30 +284,43 @@ class PublishPage(ScrollPage):
         job.finished.connect(self._session.ledger_changed.emit)
 
     def _tell(self, outcome: ReleaseOutcome) -> None:
+        self._forget_earlier()
+        self.compare.hide()
         self.conflict.hide()
         self.reason.hide()
         self.reason.clear()
         folder = QUrl.fromLocalFile(str(outcome.path.parent))
+        edition = edition_told(outcome.record)
+        told = "" if edition is None else spoken(edition)
+        listed = tr("It is listed under Releases, where a bundle can be verified.")
         self.told.emit(
             Message(
                 MessageKind.GOOD,
                 tr("The generalized table is in {folder}.", folder=outcome.path.parent),
-                tr("It is listed under Releases, where a bundle can be verified."),
+                f"{told[:1].upper()}{told[1:]}. {listed}" if told else listed,
                 (Action(tr("Show folder"), partial(QDesktopServices.openUrl, folder)),),
                 "publish",
             )
         )
 
+    def _forget_earlier(self) -> None:
+        self.earlier = None
+        self.compare.setText(tr("Compare with the earlier edition…"))
+
     def _refuse(self, error: SfumatoError) -> None:
         self.told.emit(Message.of_error(error, topic="publish"))
+        self._forget_earlier()
         if isinstance(error, LadderError):
             self.conflict.show()
+            self.compare.setVisible(isinstance(error, EditionConflict))
             self.reason.show()
-            self.refresh()
+        self.refresh()
 
 
 def reached_text(checked: CheckedCriterion) -> str:
     """Return what the worst class reaches, counted again from the rows."""
     if isinstance(checked.criterion, Closeness):
         return tr("(The worst class: {reached}.)", reached=number(checked.reached))
+    if isinstance(checked.criterion, LargestBelief):
+        return tr("(The largest belief: {reached}.)", reached=percent(checked.reached, 1))
     return tr("(The weakest class: {reached}.)", reached=number(checked.reached, 4))

@@ -43,6 +43,8 @@ def range_of(kind: str, parameter: str, rows: int, values: int) -> tuple[float, 
         return 1, max(rows if parameter == "k" else values, 1), 0
     if parameter == "t":
         return 0.0, 1.0, 3
+    if parameter == "x":
+        return 0.1, 100.0, 1
     if parameter == "c":
         return 0.01, 1000.0, 2
     return 1.0, max(float(values), 1.0), 2
@@ -62,6 +64,12 @@ GLOSSES = {
     "closeness": QT_TRANSLATE_NOOP("Policy", "every class is within t of the whole table"),
     "ordered-closeness": QT_TRANSLATE_NOOP(
         "Policy", "the same, with neighbouring values counted as close"
+    ),
+    "belief": QT_TRANSLATE_NOOP(
+        "Policy", "nobody's value becomes likelier than x %, whoever knows how tables go together"
+    ),
+    "independent-belief": QT_TRANSLATE_NOOP(
+        "Policy", "the same for whoever takes several tables to be independent given the value"
     ),
 }
 """What each criterion requires, in a few words."""
@@ -95,7 +103,7 @@ class CriterionRow(QWidget):
 
     def _field(self, name: str, number: float, limits: tuple[int, int]) -> NumberField:
         low, high, decimals = range_of(self._choice.kind, name, *limits)
-        step = 1.0 if decimals == 0 else 0.1 if high > 1 else 0.05
+        step = 1.0 if decimals == 0 or name == "x" else 0.1 if high > 1 else 0.05
         low, high = min(low, number), max(high, number)
         field = NumberField(low, high, decimals=decimals, step=step, show_range=False)
         field.spin.setFixedWidth(scaled(84))

@@ -20,12 +20,16 @@ from sfumato.engine.mechanisms.base import (
     Settings,
     Statement,
 )
-from sfumato.engine.mechanisms.categorical import BELIEF_TERM
 from sfumato.engine.table.table import Attribute
+from sfumato.project.document.entry_plan import plan_entry
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.units import promise_by_unit
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken, term_of, term_text, typeset
+from sfumato.ui.panels.policy.beliefs import kept, suspicion
 from sfumato.ui.panels.policy.mechanisms.controls import CardRow, Notice
-from sfumato.ui.panels.policy.wording import kept, suspicion, tr, usefulness
+from sfumato.ui.panels.policy.mechanisms.effects import Effect
+from sfumato.ui.panels.policy.wording import tr, usefulness
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, SliderField
 from sfumato.ui.widgets.layout import boxed, column, fill, label, row, set_look
@@ -199,6 +203,10 @@ class LevelEditor(QWidget):
     """
 
     mechanism: ClassVar[str]
+    plain_name: ClassVar[object] = ""
+    """What the mechanism does, in a few plain words; untranslated. Empty: its title does."""
+    effect: ClassVar[Effect | None] = None
+    """Draws what it does, small; None where nothing does."""
     settings_editor: ClassVar[type[SettingsEditor] | None] = None
     """What the mechanism's settings are stated with; None where it has none."""
     reach: ClassVar[Reach] = {"epsilon": (0.001, 8.0), "gamma": (1.001, 1000.0)}
@@ -250,16 +258,11 @@ class LevelEditor(QWidget):
     def presets(cls) -> tuple[Preset, ...]:
         """Return levels in plain words, most trusted first.
 
-        They bound how far a belief of 10 % can rise, so they mean the same for two values and for
-        two thousand. A mechanism that does not bound beliefs has none.
+        They are what the mechanism holds to be typical; one that does not know has none.
         """
-        if BELIEF_TERM not in mechanism_called(cls.mechanism).terms:
-            return ()
-        return (
-            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
-            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
-            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
-        )
+        names = (tr("Trusted partner"), tr("Contract recipient"), tr("Public"))
+        typical = mechanism_called(cls.mechanism).typical_statements
+        return tuple(map(Preset, names, typical))
 
     def reach_now(self) -> Reach:
         """Return the reach of those sliders that depends on the attributes in sight."""
@@ -509,3 +512,21 @@ class _Meaning(QWidget):
         for (whole, line), text in zip(self._lines, texts, strict=True):
             line.setText(text)
             whole.setVisible(bool(text))
+
+
+def of_unit(
+    document: Document,
+    entry: PolicyEntry,
+    attributes: tuple[Attribute, ...],
+    recipient: Recipient,
+) -> OfUnit | None:
+    """Return what becomes of a recipient's level where rows belong together, and it is sound."""
+    if document.unit is None:
+        return None
+    known = {attribute.name: attribute for attribute in attributes}
+    try:
+        plan = plan_entry(document, entry, known, recipient)
+        promise = promise_by_unit(document, plan, attributes)
+    except SfumatoError:
+        return None
+    return OfUnit(document.unit.sharing(entry.attributes), promise)

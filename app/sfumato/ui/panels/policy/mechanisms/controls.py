@@ -5,12 +5,12 @@ And where what settings follow from is taken: measured with noise, stated, or ot
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QEvent, QRect, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -22,11 +22,23 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.mechanisms.frequency_source import Frequencies, FrequencySource, frequencies_in
+from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.frequency_source import (
+    EPSILON,
+    SHARES,
+    SOURCE,
+    Frequencies,
+    FrequencySource,
+    frequencies_in,
+)
+from sfumato.engine.mechanisms.retention_profiles import OBJECTIVE, objective_in
+from sfumato.engine.mechanisms.retention_solver import Objective
+from sfumato.engine.mechanisms.setting_specs import ChoiceSpec, NumberSpec, SettingSpec
 from sfumato.engine.randomness.noisy_statistics import SENSITIVITY_OF_COUNTS, standard_deviation
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
-from sfumato.ui.look.wording import number, parted, whole
+from sfumato.ui.look.wording import number, parted, spoken, whole
+from sfumato.ui.panels.policy.mechanisms.effects import HEIGHT, WIDTH, Effect, draw_effect
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import NumberField, Segments, SliderField, prompt, text_field
 from sfumato.ui.widgets.layout import (
@@ -46,6 +58,7 @@ from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, Responsive
 from sfumato.ui.widgets.tables import CellsModel, Heading, TableView
 
 PADDING: Final = 10
+DRAWING: Final = (round(WIDTH), round(HEIGHT))
 NARROWEST: Final = 72
 COMFORTABLE: Final = 150
 """From this width a card on, all stand in one line; pixels at scale 1."""
@@ -83,11 +96,16 @@ class ChoiceCard(QAbstractButton):
     ----------
     name
         The choice.
+    effect
+        Draws at the left what the choice does; None for no drawing.
     """
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, name: str, parent: QWidget | None = None, effect: Effect | None = None
+    ) -> None:
         super().__init__(parent)
         self.setText(name)
+        self.effect = effect
         self._sentence = ""
         self._heights: dict[object, int] = {}
         """Asked for many times while a page is laid out."""
@@ -97,7 +115,8 @@ class ChoiceCard(QAbstractButton):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setMinimumWidth(scaled(NARROWEST))
+        self.setMinimumWidth(scaled(NARROWEST) + self._drawing_room())
+
         themes().changed.connect(self.update)
 
     @property
@@ -116,10 +135,11 @@ class ChoiceCard(QAbstractButton):
         """Return the height that the wrapped name and sentence need."""
         asked = (self.text(), self._sentence, width, Space.scale)
         if asked not in self._heights:
-            room = width - 2 * PADDING
+            room = width - 2 * PADDING - self._drawing_room()
             name = _text_height(self.text(), self._name_face(), room)
             sentence = _text_height(self._sentence, font(TextSize.SMALL), room)
-            self._heights[asked] = name + 2 + sentence + 2 * PADDING
+            drawing = scaled(DRAWING[1]) if self.effect is not None else 0
+            self._heights[asked] = max(name + 2 + sentence, drawing) + 2 * PADDING
         return self._heights[asked]
 
     def sizeHint(self) -> QSize:
@@ -128,8 +148,12 @@ class ChoiceCard(QAbstractButton):
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size."""
-        least = scaled(NARROWEST)
+        least = scaled(NARROWEST) + self._drawing_room()
         return QSize(least, self.heightForWidth(max(self.width(), least)))
+
+    def _drawing_room(self) -> int:
+        """Return what the drawing takes of the width, with the gap to the text."""
+        return scaled(DRAWING[0]) + Space.BETWEEN if self.effect is not None else 0
 
     def _name_face(self) -> QFont:
         counts = any(letter.isdigit() for letter in self.text())
@@ -152,6 +176,11 @@ class ChoiceCard(QAbstractButton):
         inset = width / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), 6, 6)
         inside = self.rect().adjusted(PADDING, PADDING, -PADDING, -PADDING)
+        if self.effect is not None:
+            draw_effect(
+                painter, self.effect, QRectF(inside.topLeft(), QSizeF(*map(scaled, DRAWING)))
+            )
+            inside.adjust(self._drawing_room(), 0, 0, 0)
         face = self._name_face()
         painter.setFont(face)
         painter.setPen(QColor(style.text if self.isEnabled() else theme.disabled))
@@ -272,7 +301,7 @@ class Notice(QWidget):
         self.hide()
 
 
-class Form(QGridLayout):
+class FieldGrid(QGridLayout):
     """Fields below one another: the name and the symbol of each, and below it what it means.
 
     Parameters
@@ -306,10 +335,72 @@ class Form(QGridLayout):
             self.addWidget(gloss, self._line + 1, 0, 1, 3)
         self._line += 2
 
+    def add_setting(
+        self, spec: SettingSpec, field: QWidget, gloss: QLabel | str | None = None
+    ) -> None:
+        """Put a setting's field at the end, under the setting's own name."""
+        symbol = spec.symbol if isinstance(spec, NumberSpec) else ""
+        self.add_field(spoken(spec.title), field, symbol, gloss or spoken(spec.hint) or None)
+
     def clear(self) -> None:
         """Take every field away."""
         clear_layout(self)
         self._line = 0
+
+
+SETTING: Final = "setting"
+"""The property of a widget that names the settings it is for."""
+
+
+def states(widget: QWidget, *specs: SettingSpec) -> None:
+    """Mark a widget as what some settings are stated with."""
+    widget.setProperty(SETTING, [spec.name for spec in specs])
+
+
+def number_field(
+    spec: NumberSpec, given: Callable[[str, float], object] | None = None, **look: Any
+) -> NumberField:
+    """Return the field of a setting.
+
+    Parameters
+    ----------
+    spec
+        The setting.
+    given
+        Called with its name and every number that the person gives.
+    **look
+        What `NumberField` takes beside.
+    """
+    finest = 10.0**-spec.decimals
+    low, high = spec.least * spec.scale, spec.most * spec.scale
+    if spec.above or 0.0 < low < finest:
+        low += finest - low % finest
+    field = NumberField(
+        low,
+        high - finest if spec.below else high,
+        decimals=spec.decimals,
+        unit=spec.unit,
+        step=spec.step,
+        name=spoken(spec.title),
+        **look,
+    )
+    states(field, spec)
+    if given is not None:
+        field.value_changed.connect(lambda shown: given(spec.name, spec.of_field(shown)))
+    return field
+
+
+def segments(
+    spec: ChoiceSpec[Any], parent: QWidget, chosen: Callable[[Any], object] | None = None
+) -> Segments:
+    """Return the choices of a setting side by side; `chosen` is given one of them."""
+    choices = [(choice, spoken(title)) for choice, title in spec.titles.items()]
+    made = Segments(choices, parent, name=spoken(spec.title))
+    if chosen is not None:
+        whole = {choice: choice for choice, _ in choices}  # a signal makes bare texts of choices
+        made.chosen.connect(lambda value: chosen(whole[value]))
+    states(made, spec)
+    return made
 
 
 class SourceChoice(QWidget):
@@ -317,12 +408,12 @@ class SourceChoice(QWidget):
 
     Parameters
     ----------
-    title, about
-        What it is, beside the choice and for those who listen.
+    title
+        What it is, beside the choice.
     sources
-        Pairs of a source and its name: the first measures with noise, the last is stated.
+        Where it comes from: the first measures with noise, the last is stated.
     epsilon
-        The range, the name and the meaning of ε0, which is measured with.
+        ε0, which is measured with.
     stated
         What a person states it with.
     again
@@ -335,20 +426,18 @@ class SourceChoice(QWidget):
     def __init__(
         self,
         title: str,
-        about: str,
-        sources: Sequence[tuple[Hashable, str]],
-        epsilon: tuple[tuple[float, float], str, str],
+        sources: ChoiceSpec[Any],
+        epsilon: NumberSpec,
         *,
         stated: QWidget,
         again: str = "",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.source = Segments(sources, self, name=about)
-        self.epsilon = NumberField(*epsilon[0], decimals=3, show_range=False, parent=self)
-        self.epsilon.spin.setAccessibleName(epsilon[1])
-        name = label("ε0", "muted")
-        name.setToolTip(epsilon[2])
+        self.source = segments(sources, self)
+        self.epsilon = number_field(epsilon, show_range=False, parent=self)
+        name = label(epsilon.symbol, "muted")
+        name.setToolTip(spoken(epsilon.hint))
         self.words = label("", "muted", wrap=True)
         noise = row(name, self.epsilon)
         if again:
@@ -357,7 +446,7 @@ class SourceChoice(QWidget):
         else:
             self.epsilon.value_changed.connect(self.measured)
         noise.addStretch(1)
-        self._noise, self._stated = boxed(noise), stated
+        self._noise, self.stated_with = boxed(noise), stated
         source = boxed(FlowLayout(label(title), self.source))
         wide = WIDE_WITH_BUTTON if again else WIDE
         line = ResponsiveRow(wide, (source, 0), self._noise, parent=self)
@@ -368,7 +457,7 @@ class SourceChoice(QWidget):
         values = self.source.values
         self.source.set_value(source)
         self._noise.setVisible(source == values[0])
-        self._stated.setVisible(source == values[-1])
+        self.stated_with.setVisible(source == values[-1])
 
     def say(self, words: str, look: str = "muted") -> None:
         """Say what a source means, or what is wrong."""
@@ -386,8 +475,6 @@ class FrequencyWords:
         What noisy counts are and disclose; ``{spread}`` stands for their standard deviation.
     unasked
         What it means that the table is not used.
-    cost
-        What ε0 of noisy counts means.
     exact
         What is wrong with exact counts; empty where there can be none.
     """
@@ -396,11 +483,6 @@ class FrequencyWords:
     unasked: object = QT_TRANSLATE_NOOP(
         "Policy",
         "The table is not used, so the retention probabilities disclose nothing about anyone.",
-    )
-    cost: object = QT_TRANSLATE_NOOP(
-        "Policy",
-        "How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
-        " most e^ε0 and is included in every figure; a smaller ε0 means more noise.",
     )
     exact: object = ""
 
@@ -413,19 +495,9 @@ class FrequencyChoice(SourceChoice):
 
     def __init__(self, words: FrequencyWords, parent: QWidget | None = None) -> None:
         self._texts = words
-        shares = text_field(name=tr("Shares in the order of the domain"), given=self._state_shares)
-        super().__init__(
-            tr("Frequencies"),
-            tr("Where frequencies come from"),
-            [
-                (FrequencySource.NOISY, tr("Noisy counts")),
-                (FrequencySource.EQUAL, tr("All values equal")),
-                (FrequencySource.STATED, tr("Stated")),
-            ],
-            ((0.001, 5.0), tr("ε0 of the noisy counts"), tr(str(words.cost))),
-            stated=shares,
-            parent=parent,
-        )
+        shares = text_field(name=spoken(SHARES.title), given=self._state_shares)
+        super().__init__(tr("Frequencies"), SOURCE, EPSILON, stated=shares, parent=parent)
+        states(shares, SHARES)
         self._shown = Frequencies(FrequencySource.EQUAL)
         self._size = 0
         self.shares = shares
@@ -490,3 +562,42 @@ class FrequencyChoice(SourceChoice):
             return tr(str(self._texts.noisy), spread=number(spread))
         exact = frequencies.source is FrequencySource.EXACT
         return tr(str(self._texts.exact if exact else self._texts.unasked))
+
+
+class ObjectiveChoice(QWidget):
+    """Shows what a profile is best at within the limits, and tells what the person wants."""
+
+    chosen = Signal(object)
+    """The person chose another `Objective`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.segments = segments(OBJECTIVE, self, self._choose)
+        self.words = label("", "muted", wrap=True)
+        self.setLayout(
+            column(FlowLayout(label(spoken(OBJECTIVE.title)), self.segments), self.words)
+        )
+        self.value = Objective.COUNTS
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show what settings say, or what is usual where they say nothing sound."""
+        try:
+            self.show_objective(objective_in(settings))
+        except SfumatoError:
+            self.show_objective(Objective.COUNTS)
+
+    def show_objective(self, objective: Objective) -> None:
+        """Show an objective without telling anyone."""
+        self.value = objective
+        self.segments.set_value(objective)
+        words = tr("Within the limits, shares and counts are estimated with the least error.")
+        if objective is Objective.VALUES:
+            words = tr(
+                "Within the limits, most records keep their value. Counts may get far worse: values"
+                " with tight limits are hardly ever kept."
+            )
+        self.words.setText(words)
+
+    def _choose(self, objective: object) -> None:
+        self.show_objective(Objective(str(objective)))
+        self.chosen.emit(self.value)

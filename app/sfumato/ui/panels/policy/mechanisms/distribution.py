@@ -10,20 +10,21 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms.base import Settings
-from sfumato.engine.mechanisms.distribution import CELLS, MECHANISM, even_share_in
+from sfumato.engine.mechanisms.distribution import CELLS, EVEN_SHARE, MECHANISM, even_share_in
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.formats.language import shown
 from sfumato.plots.axes import percent
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import (
-    Form,
+    FieldGrid,
     FrequencyChoice,
     FrequencyWords,
+    number_field,
     value_list,
 )
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import Card, column
 
 WORDS: Final = FrequencyWords(
@@ -47,18 +48,14 @@ class DistributionSettings(SettingsEditor):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self.frequencies = FrequencyChoice(WORDS, self)
-        self.even = NumberField(0.0, 100.0, decimals=1, unit="%", step=5.0, given=self._state_even)
+        self.even = number_field(EVEN_SHARE, self._state)
         headings = (tr("Value"), tr("In the table"), tr("As a replacement"))
         name = tr("What each value is replaced by, and how often")
         self.values, self.list = value_list(name, headings, self)
         # By the rows in sight: others are no wider.
         self.list.horizontalHeader().setResizeContentsPrecision(0)
-        form = Form()
-        words = tr(
-            "Rare values are replacements more often then, which the promise depends on;"
-            " released shares stray a little further from the true ones."
-        )
-        form.add_field(tr("Share of an even distribution that is mixed in"), self.even, gloss=words)
+        form = FieldGrid()
+        form.add_setting(EVEN_SHARE, self.even)
         card = Card(tr("What replaced values are drawn from"), parent=self)
         card.put(self.frequencies, form, self.problem, self.outcome, self.list)
         self.setLayout(column(card))
@@ -86,9 +83,9 @@ class DistributionSettings(SettingsEditor):
             ),
         )
         words = tr(
-            "The rarest replacement is {value}: {share}. Shares counted in a release as they"
-            " are, without correction, are off by at most {most} {most:point|points}, by"
-            " chance aside.",
+            "The rarest replacement is {value}: {share}. Shares counted in a release without"
+            " correction are off by at most {most} {most:point|points}, apart from chance"
+            " variation.",
             value=names[int(drawn.argmin())],
             share=percent(float(drawn.min()), 2),
             most=shown(f"{100 * float(np.abs(true - drawn).max()):.1f}"),
@@ -99,14 +96,16 @@ class DistributionSettings(SettingsEditor):
         others = {"even_share": even_share_in(self._in_force)}
         self.complete({**others, **chosen.to_dict()})
 
-    def _state_even(self, share: float) -> None:
-        self.complete({**self._in_force, "even_share": round(share / 100, 6)})
+    def _state(self, name: str, share: float) -> None:
+        self.complete({**self._in_force, name: share})
 
 
 class DistributionEditor(LevelEditor):
     """States the level of a ladder with a published distribution."""
 
     mechanism: ClassVar[str] = "distribution"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "Replace by frequent values")
+    effect = effects.frequent_values
     settings_editor = DistributionSettings
 
 

@@ -9,43 +9,50 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from sfumato.analysis.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.gaussian_attack import Dependence, expected_errors
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
 from sfumato.engine.mechanisms.gaussian.promise import Uncertainty, measured_sentence
 from sfumato.engine.mechanisms.gaussian.settings import (
-    DECIDED,
     FORM_SETTINGS,
-    Measured,
-    Noise,
+    FORMS,
+    MEASURED,
+    MEASURED_EPSILON,
+    NOISE,
+    SPREADS,
+    CovarianceSource,
+    NoiseDependence,
     usual_epsilon,
 )
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
+from sfumato.engine.table.covariance import estimate_moments
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import plus_minus, typeset
+from sfumato.ui.look.wording import plus_minus, spoken, typeset
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
     OfUnit,
-    Preset,
     Reach,
     SettingsEditor,
 )
-from sfumato.ui.panels.policy.mechanisms.controls import Form, SourceChoice
+from sfumato.ui.panels.policy.mechanisms.controls import FieldGrid, SourceChoice, segments, states
 from sfumato.ui.panels.policy.wording import NORMAL_95, some_rows, tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField, Segments
+from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
-    Rule,
+    Hairline,
     boxed,
     button,
     clear_layout,
@@ -122,11 +129,7 @@ class FormGrid(QWidget):
     def _rebuild(self, names: Sequence[str]) -> None:
         clear_layout(self._grid)
         self.cells = {}
-        titles = {
-            "rounding": tr("multiples of"),
-            "lowest": tr("no less than"),
-            "highest": tr("no more than"),
-        }
+        titles = {spec.name: spoken(spec.title) for spec in FORMS}
         for place, part in enumerate(FORM_SETTINGS):
             self._grid.setColumnStretch(place, 1)
             self._grid.addWidget(label(titles[part], "small", wrap=True), 0, place)
@@ -180,23 +183,16 @@ class MeasureChoice(SourceChoice):
     """The spreads that the person states, by attribute."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        form = Form(elided=True)
+        form = FieldGrid(elided=True)
         super().__init__(
             tr("Size of the noise"),
-            tr("Where the size of the noise comes from"),
-            [(Measured.NOISY, tr("Measured with noise")), (Measured.STATED, tr("Stated"))],
-            (
-                (0.001, 20.0),
-                tr("ε0 of the size of the noise"),
-                tr(
-                    "How much the size of the noise may disclose of one record. It multiplies"
-                    " anyone's odds by at most e^ε0; a smaller ε0 measures the size less exactly."
-                ),
-            ),
+            MEASURED,
+            MEASURED_EPSILON,
             stated=boxed(form),
             again=tr("Measure again"),
             parent=parent,
         )
+        states(self.stated_with, SPREADS)
         self._form = form
         self.fields: dict[str, NumberField] = {}
         self.source.chosen.connect(self._choose)
@@ -209,9 +205,9 @@ class MeasureChoice(SourceChoice):
         try:
             read = MECHANISM.read(attributes, settings)
         except SfumatoError:
-            self.arrange(Measured.NOISY)
+            self.arrange(CovarianceSource.NOISY)
             return
-        noisy = read.measured is not Measured.STATED
+        noisy = read.measured is not CovarianceSource.STATED
         known = noisy and math.isfinite(read.epsilon)
         numbers = attributes[0].numbers
         usual = usual_epsilon(0 if numbers is None else len(numbers), len(attributes))
@@ -223,9 +219,9 @@ class MeasureChoice(SourceChoice):
         unasked = tr("The table is not used, so the size of the noise discloses nothing about it.")
         self.say(
             f"{words or unasked} {some_rows(attributes[0])}".strip(),
-            "danger" if read.measured is Measured.EXACT else "muted",
+            "danger" if read.measured is CovarianceSource.EXACT else "muted",
         )
-        self.arrange(Measured.NOISY if noisy else Measured.STATED)
+        self.arrange(CovarianceSource.NOISY if noisy else CovarianceSource.STATED)
 
     def _rebuild(self, names: tuple[str, ...]) -> None:
         self._form.clear()
@@ -238,8 +234,8 @@ class MeasureChoice(SourceChoice):
             self.fields[name] = field
 
     def _choose(self, source: object) -> None:
-        self.arrange(Measured(str(source)))
-        if source == Measured.NOISY:
+        self.arrange(CovarianceSource(str(source)))
+        if source == CovarianceSource.NOISY:
             self.measured.emit(self.epsilon.value)
             return
         words = tr(
@@ -264,27 +260,25 @@ class GaussianSettingsEditor(SettingsEditor):
         super().__init__(session, parent)
         self._draft: Forms | None = None
         self.measured = MeasureChoice(self)
-        self.noise = Segments(
-            [(Noise.PROPORTIONAL, tr("Varies as they do")), (Noise.SEPARATE, tr("Each its own"))],
-            self,
-            chosen=lambda noise: self.state({**self._in_force, "noise": Noise(noise).value}),
+        self.noise = segments(
+            NOISE, self, lambda noise: self.state({**self._in_force, NOISE.name: noise.value})
         )
-        self.noise.setAccessibleName(tr("How the noise of several attributes hangs together"))
         self.noise_words = label("", "muted", wrap=True)
-        self.together = boxed(column(self.noise, self.noise_words, Rule()))
+        self.together = boxed(column(self.noise, self.noise_words, Hairline()))
         self.forms = FormGrid(self)
+        states(self.forms, *FORMS)
         self.accept = button(tr("Use it"), self._accept)
         self.discard = button(tr("Discard"), self._discard, "quiet")
         self.problem.offer(self.accept, self.discard)
         why = tr(
             "Noise turns whole numbers into fractions and may make small ones negative. Rounding"
-            " and bounds mend the looks, but several mended releases together tell a little more"
-            " than one."
+            " and bounds avoid this, but several rounded or bounded releases together reveal a"
+            " little more than one."
         )
         card = Card(tr("Noise"), parent=self)
         card.put(
             self.measured,
-            Rule(),
+            Hairline(),
             self.together,
             label(tr("Let released numbers be"), "caption"),
             self.forms,
@@ -325,9 +319,13 @@ class GaussianSettingsEditor(SettingsEditor):
             spreads = [1.0] * len(names)
         self.forms.show_forms(dict(zip(names, spreads, strict=True)), forms)
 
-    def _noise(self) -> Noise:
-        stated = self._in_force.get("noise", Noise.PROPORTIONAL.value)
-        return Noise(stated) if stated in list(Noise) else Noise.PROPORTIONAL
+    def _noise(self) -> NoiseDependence:
+        stated = self._in_force.get("noise", NoiseDependence.PROPORTIONAL.value)
+        return (
+            NoiseDependence(stated)
+            if stated in list(NoiseDependence)
+            else NoiseDependence.PROPORTIONAL
+        )
 
     def _consequence_of_noise(self) -> str:
         """Return what the choice means, computed at as much noise as there is data."""
@@ -338,30 +336,30 @@ class GaussianSettingsEditor(SettingsEditor):
                 noise: Uncertainty(
                     MECHANISM.read(self._attributes, {**self._in_force, "noise": noise.value})
                 ).normalized_error(1.0)
-                for noise in Noise
+                for noise in NoiseDependence
             }
         except SfumatoError as error:
             return error_texts(error)[0]
-        if self._noise() is Noise.PROPORTIONAL:
+        if self._noise() is NoiseDependence.PROPORTIONAL:
             return tr(
                 "One attribute does not help to clear the noise from another. At σ² = 1 the best"
                 " estimate leaves {own} of the variance open; with noise of its own for each, it"
                 " would be {other}.",
-                own=percent(left[Noise.PROPORTIONAL]),
-                other=percent(left[Noise.SEPARATE]),
+                own=percent(left[NoiseDependence.PROPORTIONAL]),
+                other=percent(left[NoiseDependence.SEPARATE]),
             )
         return tr(
             "Attributes that depend on each other help to clear the noise: at σ² = 1 the best"
             " estimate leaves only {own} of the variance open, instead of {other}.",
-            own=percent(left[Noise.SEPARATE]),
-            other=percent(left[Noise.PROPORTIONAL]),
+            own=percent(left[NoiseDependence.SEPARATE]),
+            other=percent(left[NoiseDependence.PROPORTIONAL]),
         )
 
     # ----- what the person does
 
     def _find(self, wanted: Mapping[str, Any]) -> None:
         """Work out the size of the noise, by measuring or from what is stated, in a job."""
-        kept = {name: value for name, value in self._in_force.items() if name not in DECIDED}
+        kept = MECHANISM.without_measured(self._in_force)
         self.complete_later(
             tr("Measuring the size of the noise"),
             Sentence("Measuring the size of the noise"),
@@ -442,24 +440,20 @@ class GaussianSettingsEditor(SettingsEditor):
 class GaussianEditor(LevelEditor):
     """States the level of noise on numbers.
 
-    The presets leave a share of the numbers' own variance open, so they mean the same for
-    ages and for incomes.
+    The presets leave a share of the variance open that the noise is sized by, so they mean about
+    the same for ages and for incomes.
     """
 
+    _measured_of: Attributes | None = None
+    _covariance: Floats | None = None
+
     mechanism: ClassVar[str] = "gaussian"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "Add noise")
+    effect = effects.bell
     settings_editor = GaussianSettingsEditor
     reach: ClassVar[Reach] = {"sigma_squared": (0.01, 100.0), "normalized_error": (0.01, 0.99)}
     # Twice as much noise is as far from one as half as much.
     logarithmic: ClassVar[frozenset[str]] = frozenset({"sigma_squared"})
-
-    @classmethod
-    def presets(cls) -> tuple[Preset, ...]:
-        """Return three levels in plain words, most trusted first."""
-        return (
-            Preset(tr("Trusted partner"), {"normalized_error": 0.2}),
-            Preset(tr("Contract recipient"), {"normalized_error": 0.5}),
-            Preset(tr("Public"), {"normalized_error": 0.8}),
-        )
 
     def reach_now(self) -> Reach:
         """Return the widths that noise can lead to: less than without a release."""
@@ -496,7 +490,6 @@ class GaussianEditor(LevelEditor):
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return how unsure a guess stays, and how well means can be estimated."""
         level = self.of_each_row(level)
-        settings = MECHANISM.read(self._attributes, self._settings)
         noise = MECHANISM.noise_covariance(level, self._attributes, self._settings)
         added = np.sqrt(np.diagonal(noise))
         names = [attribute.name for attribute in self._attributes]
@@ -504,15 +497,33 @@ class GaussianEditor(LevelEditor):
             tr("{name} by {units}", name=name, units=units(float(size)))
             for name, size in zip(names, added, strict=True)
         )
-        recovered = 1.0 - Uncertainty(settings).normalized_error(level)
-        moved = tr(
-            "Noise moves {typical}, typically. The best linear estimate recovers {share} of how"
-            " people differ.",
-            typical=typical,
-            share=percent(recovered),
-        )
+        moved = tr("Noise moves {typical}, typically.", typical=typical)
+        recovered = self._recovered(noise)
+        if recovered is not None:
+            moved += " " + tr(
+                "In this table, the best linear estimate recovers {share} of how people differ.",
+                share=percent(recovered),
+            )
         here = typeset(MECHANISM.in_table(level, self._attributes, self._settings))
         return f"{moved} {here}".strip(), self._usefulness(names, added)
+
+    def _recovered(self, noise: Floats) -> float | None:
+        """Return the share of the variance that an estimate recovers at best; None if unknown.
+
+        The published covariance would not do: it can be far smaller than the table's own.
+        """
+        if any(attribute.numbers is None for attribute in self._attributes):
+            return None
+        if self._measured_of is not self._attributes:
+            self._measured_of = self._attributes
+            try:
+                self._covariance = estimate_moments(self._attributes).covariance
+            except SfumatoError:
+                self._covariance = None
+        if self._covariance is None:
+            return None
+        found = expected_errors((1.0,), Dependence.LADDER, self._covariance, noise)
+        return 1.0 - float(found.normalized.min())
 
     def _usefulness(self, names: list[str], added: np.ndarray) -> str:
         if self._attributes[0].numbers is None:

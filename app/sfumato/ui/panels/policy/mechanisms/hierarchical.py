@@ -6,21 +6,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.hierarchies import Recipe
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.hierarchical import (
+    CHAPTERS,
+    INSIDE,
+    LEVEL,
     MECHANISM,
-    MOST_INSIDE,
     chapters_by,
     inside_in,
 )
 from sfumato.formats.hierarchies import read_hierarchy, usable_table
-from sfumato.ui.look.wording import number
+from sfumato.ui.look.wording import number, spoken
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
-from sfumato.ui.panels.policy.mechanisms.controls import Form, fit_rows
+from sfumato.ui.panels.policy.mechanisms.controls import FieldGrid, fit_rows, number_field, states
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
@@ -44,7 +48,7 @@ class HierarchicalSettings(SettingsEditor):
         self.letters = NumberField(1, 100, decimals=0, step=1.0, show_range=False)
         self.level = ChoiceField(chosen=self._by_level)
         self.from_file = button(tr("From a hierarchy file…"), self._read_file, "quiet")
-        self.inside = NumberField(0.0, 100 * MOST_INSIDE, decimals=1, unit="%", step=5.0)
+        self.inside = number_field(INSIDE, lambda name, x: self._try({**self._in_force, name: x}))
         self.chapters = CellsModel(
             (Heading(tr("Chapter"), editable=True), Heading(tr("Values"))), self
         )
@@ -52,28 +56,22 @@ class HierarchicalSettings(SettingsEditor):
             (Heading(tr("Value")), Heading(tr("Chapter"), editable=True)), self
         )
         self.chapter_sheet = _sheet(self.chapters, tr("Chapters and their values"), self)
-        self.value_sheet = _sheet(self.values, tr("Each value's chapter"), self)
+        self.value_sheet = _sheet(self.values, spoken(CHAPTERS.title), self)
+        states(self.value_sheet, CHAPTERS)
+        states(self.level, LEVEL)
         self.setLayout(column(self._build()))
         self.letters.value_changed.connect(self._by_letters)
-        self.inside.value_changed.connect(
-            lambda share: self._try({**self._in_force, "inside_share": round(share / 100, 6)})
-        )
         self.chapters.written.connect(self._rename)
         self.values.written.connect(self._write)
         self.value_sheet.pasted.connect(self._paste)
 
     def _build(self) -> Card:
-        form = Form()
+        form = FieldGrid()
         form.add_field(tr("Chapters by so many first letters of values"), self.letters)
         words = tr("A file has a line for each value: the value, then its labels at each level.")
-        form.add_field(tr("Chapters by a level of a hierarchy"), self.level, gloss=words)
-        share = Form()
-        words = tr(
-            "The more stay, the more often chapters are right, and the more a release tells"
-            " about them at one retention probability."
-        )
-        told = tr("Share of the replacements that stay in the chapter")
-        share.add_field(told, self.inside, gloss=words)
+        form.add_setting(LEVEL, self.level, words)
+        share = FieldGrid()
+        share.add_setting(INSIDE, self.inside)
         typed = tr(
             "Type into a chapter to rename it, or to join it to another by that one's name; type"
             " into the lower list to move single values. Several selected cells are filled at once."
@@ -220,6 +218,8 @@ class HierarchicalEditor(LevelEditor):
     """States the level of a ladder in chapters."""
 
     mechanism: ClassVar[str] = "hierarchical"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "Replace by related values")
+    effect = effects.values_alike
     settings_editor = HierarchicalSettings
 
 

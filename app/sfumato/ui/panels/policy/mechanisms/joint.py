@@ -16,25 +16,34 @@ from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.engine.mechanisms.joint import (
     MECHANISM,
+    OTHERS,
+    STATED,
     USUAL_OTHERS,
     CombinationLimits,
-    Limit,
+    JointLimit,
 )
-from sfumato.engine.mechanisms.retention_profiles import BreachMode
+from sfumato.engine.mechanisms.retention_profiles import MODE, RHOS
+from sfumato.engine.mechanisms.retention_solver import BreachMode
 from sfumato.engine.table.combinations import combined, domains_of
 from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import (
-    Form,
+    FieldGrid,
     FrequencyChoice,
     FrequencyWords,
+    ObjectiveChoice,
+    number_field,
+    segments,
+    states,
     value_list,
 )
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, WrappedCheckBox
+from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
@@ -73,19 +82,17 @@ class JointSettings(SettingsEditor):
             [(False, tr("All alike")), (True, tr("Limits of their own"))], parent=self
         )
         self.kind.setAccessibleName(tr("How often combinations are kept"))
-        self.mode = Segments(
-            [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))],
-            self,
-            chosen=lambda mode: self._take(replace(self._limits, mode=BreachMode(str(mode)))),
+        self.mode = segments(
+            MODE, self, lambda mode: self._take(replace(self._limits, mode=BreachMode(str(mode))))
         )
-        self.mode.setAccessibleName(tr("What the limits rule out"))
-        self.limit_others = WrappedCheckBox(tr("Limit all other combinations"), self)
-        self.others = tuple(_probability(name) for name in (tr("ρ1"), tr("ρ2")))
+        self.objective = ObjectiveChoice(self)
+        self.limit_others = WrappedCheckBox(spoken(OTHERS.title), self)
+        self.others = tuple(number_field(spec, show_range=False) for spec in RHOS)
         self.values: dict[str, ChoiceField] = {}
         self._choices = FlowLayout()
-        self.own = tuple(_probability(name) for name in (tr("ρ1"), tr("ρ2")))
+        self.own = tuple(number_field(spec, show_range=False) for spec in RHOS)
         self.add = button(tr("Add the limit"), self._add)
-        name = tr("Limits of values and of combinations")
+        name = spoken(STATED.title)
         headings = [tr("Values"), tr("ρ1"), tr("ρ2"), tr("γ")]
         self.stated, self.list = value_list(name, headings, self)
         self.remove = button(tr("Remove the selected limits"), self._remove, "quiet")
@@ -93,8 +100,11 @@ class JointSettings(SettingsEditor):
         headings = [tr("Combination"), tr("In the table"), tr("Kept at trust factor 1")]
         name = tr("How often each combination is kept")
         self.combinations, self.all = value_list(name, headings, self)
+        states(self.limit_others, OTHERS)
+        states(self.list, STATED)
         self.setLayout(column(self._build()))
         self.kind.chosen.connect(self._set_kind)
+        self.objective.chosen.connect(lambda _objective: self._take(self._limits))
         self.limit_others.clicked.connect(self._set_others)
         for field in self.others:
             field.value_changed.connect(self._set_others)
@@ -105,16 +115,17 @@ class JointSettings(SettingsEditor):
         card.body.addLayout(row(self.kind, None))
         for field, number in zip(self.own, (0.1, 0.3), strict=True):
             field.set_value(number)
-        others = Form()
-        others.add_field(tr("At most ρ1 probable before"), self.others[0], "ρ1")
-        others.add_field(tr("At most ρ2 probable after"), self.others[1], "ρ2")
+        others = FieldGrid()
+        for spec, field in zip(RHOS, self.others, strict=True):
+            others.add_setting(spec, field)
         added = FlowLayout(
-            boxed(row(label(tr("At most ρ1 probable before")), self.own[0])),
+            boxed(row(label(spoken(RHOS[0].title)), self.own[0])),
             boxed(row(label(tr("after at most ρ2")), self.own[1])),
             self.add,
         )
         parts = column(
-            FlowLayout(label(tr("What the limits rule out")), self.mode),
+            FlowLayout(label(spoken(MODE.title)), self.mode),
+            self.objective,
             self.limit_others,
             others,
             label(tr("A limit of a value holds for each of its combinations."), "muted", wrap=True),
@@ -205,6 +216,7 @@ class JointSettings(SettingsEditor):
     def _show_limits(self, size: int) -> None:
         limits = self._limits
         self.mode.set_value(limits.mode)
+        self.objective.show_settings(self._in_force)
         self.limit_others.setChecked(limits.others is not None)
         for field, number in zip(self.others, limits.others or USUAL_OTHERS, strict=True):
             field.set_value(number)
@@ -216,7 +228,7 @@ class JointSettings(SettingsEditor):
         stated = {"frequencies": "equal", **self._in_force}
         self.frequencies.show_frequencies(frequencies_in(stated), size)
 
-    def _line(self, limit: Limit) -> tuple[str, ...]:
+    def _line(self, limit: JointLimit) -> tuple[str, ...]:
         """Return for which values a limit is, and how far a belief may rise."""
         return (
             " · ".join(limit.values.get(name, tr("any {name}", name=name)) for name in self.values),
@@ -244,7 +256,7 @@ class JointSettings(SettingsEditor):
         if not values:
             self.problem.say("info", tr("Choose a value first, of one column or of several."))
             return
-        made = Limit(values, self.own[0].value, self.own[1].value)
+        made = JointLimit(values, self.own[0].value, self.own[1].value)
         left = tuple(each for each in self._limits.stated if each.values != values)
         self._take(replace(self._limits, stated=(*left, made)))
 
@@ -261,7 +273,8 @@ class JointSettings(SettingsEditor):
         self.session.runner.cancel(JOB)
         if chosen is None:
             chosen = frequencies_in({"frequencies": "equal", **self._in_force})
-        stated = {**limits.to_dict(), **chosen.to_dict()}
+        best = {"objective": str(self.objective.value)}
+        stated = {**limits.to_dict(), **chosen.to_dict(), **best}
         if combined(self._attributes).frequencies.size <= AT_ONCE:
             self.complete(stated)
             return
@@ -281,14 +294,12 @@ class JointSettings(SettingsEditor):
         super().refuse(error)
 
 
-def _probability(name: str) -> NumberField:
-    return NumberField(0.0001, 0.9999, decimals=4, step=0.05, show_range=False, name=name)
-
-
 class JointEditor(LevelEditor):
     """States the level of combinations that are protected as one."""
 
     mechanism: ClassVar[str] = "joint"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "Replace combinations at random")
+    effect = effects.combinations
     settings_editor = JointSettings
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
@@ -14,21 +14,28 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.ladders.laplace import HIGHEST, LOWEST
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.laplace.mechanism import MECHANISM
-from sfumato.engine.mechanisms.laplace.settings import Bounds, usual_epsilon, usual_step
+from sfumato.engine.mechanisms.laplace.settings import (
+    BOUNDS,
+    BOUNDS_EPSILON,
+    STEP,
+    Bounds,
+    usual_epsilon,
+    usual_step,
+)
+from sfumato.engine.mechanisms.laplace.settings import HIGHEST as UPPER
+from sfumato.engine.mechanisms.laplace.settings import LOWEST as LOWER
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
-from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import plus_minus, typeset
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Reach, SettingsEditor
-from sfumato.ui.panels.policy.mechanisms.controls import Form, SourceChoice
+from sfumato.ui.panels.policy.mechanisms.controls import FieldGrid, SourceChoice, number_field
 from sfumato.ui.panels.policy.wording import NORMAL_95, some_rows, tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import Card, boxed, column
 
 MEASURING: Final = "measure bounds"
 FIELD: Final = 140
-_FARTHEST: Final = 1e12
 _DIGITS: Final = 3
 """A rung that is dragged stops at so many significant digits."""
 
@@ -41,40 +48,23 @@ class LaplaceSettings(SettingsEditor):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._wanted: dict[str, Any] = {}
-        bounds = Form()
+        bounds = FieldGrid()
         self.fields = {
-            name: NumberField(-_FARTHEST, _FARTHEST, decimals=6, step=1.0, show_range=False)
-            for name in ("lowest", "highest", "step")
+            spec.name: number_field(spec, self._state, show_range=False, width=FIELD)
+            for spec in (LOWER, UPPER, STEP)
         }
-        for field in self.fields.values():
-            field.spin.setFixedWidth(scaled(FIELD))
-        bounds.add_field(tr("Lower bound"), self.fields["lowest"])
-        bounds.add_field(tr("Upper bound"), self.fields["highest"])
+        for spec in (LOWER, UPPER):
+            bounds.add_setting(spec, self.fields[spec.name])
         self.source = SourceChoice(
-            tr("Bounds"),
-            tr("Where the bounds come from"),
-            [(Bounds.NOISY, tr("Measured with noise")), (Bounds.STATED, tr("Stated"))],
-            (
-                (0.001, 20.0),
-                tr("ε0 of the bounds"),
-                tr(
-                    "How much the bounds may disclose of one record. It multiplies anyone's odds"
-                    " by at most e^ε0; a smaller ε0 leaves more records outside the bounds."
-                ),
-            ),
-            stated=boxed(bounds),
-            again=tr("Measure again"),
+            tr("Bounds"), BOUNDS, BOUNDS_EPSILON, stated=boxed(bounds), again=tr("Measure again")
         )
-        step = Form()
-        words = tr("Numbers are rounded to it before noise is added; all releases share it.")
-        step.add_field(tr("Step between released numbers"), self.fields["step"], gloss=words)
+        step = FieldGrid()
+        step.add_setting(STEP, self.fields[STEP.name])
         card = Card(tr("Between which bounds numbers lie"), parent=self)
         card.put(self.source, step, self.problem, self.outcome)
         self.setLayout(column(card))
         self.source.source.chosen.connect(self._choose)
         self.source.measured.connect(self._measure)
-        for name, field in self.fields.items():
-            field.value_changed.connect(partial(self._state, name))
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's bounds; what was typed and is no grid yet stays while they do."""
@@ -170,6 +160,8 @@ class LaplaceEditor(LevelEditor):
     """States the level of Laplace noise."""
 
     mechanism: ClassVar[str] = "laplace"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "Add noise that bounds the odds")
+    effect = effects.peak
     settings_editor = LaplaceSettings
     reach: ClassVar[Reach] = {"epsilon": (0.1, 16.0), "gamma": (1.1, 1000.0)}
     logarithmic: ClassVar[frozenset[str]] = frozenset({"epsilon", "noise_spread", "gamma"})

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
@@ -18,15 +18,18 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.matrix import DenseMatrix, GarblingTest
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.matrix import (
+    ENTRIES,
     TOLERANCE,
     TransitionMatrix,
     read_matrix,
 )
+from sfumato.formats.files import opening
 from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, mix, scaled, themes
 from sfumato.ui.look.wording import number, spoken
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, SettingsEditor
-from sfumato.ui.panels.policy.mechanisms.controls import Notice
+from sfumato.ui.panels.policy.mechanisms.controls import Notice, states
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, button, column, label
@@ -201,7 +204,7 @@ class MatrixGrid(QWidget):
         super().__init__(parent)
         self.entries = EntriesModel(self)
         self.sums = SumsModel(self)
-        self.grid = SheetView(self.entries, blank="0", parent=self, name=tr("Transition matrix"))
+        self.grid = SheetView(self.entries, blank="0", parent=self, name=spoken(ENTRIES.title))
         self.footer = TableView(self, model=self.sums, name=tr("Sums of the columns"))
         for table in (self.grid, self.footer):
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -238,6 +241,7 @@ class MatrixSettings(SettingsEditor):
         self._name = ""
         self._draft = MatrixDraft.of((), [])
         self.matrix = MatrixGrid(self)
+        states(self.matrix.grid, ENTRIES)
         self.compare = CompareCard(session, self)
         self.paste = button(
             tr("Paste"), self.matrix.grid.paste, "quiet", tip=tr("A whole matrix, or a block")
@@ -251,7 +255,7 @@ class MatrixSettings(SettingsEditor):
         )
         self.take_back = button(tr("Back to what is in force"), self._take_back)
         card = Card(parent=self)
-        words = tr("Transition matrix")
+        words = spoken(ENTRIES.title)
         card.put(
             FlowLayout(label(words, "heading"), self.paste, self.from_file, apart=1),
             self.matrix,
@@ -300,7 +304,7 @@ class MatrixSettings(SettingsEditor):
         lines = [spoken(problem.what) for problem in problems[:MOST_NAMED]]
         if len(problems) > MOST_NAMED:
             lines.append(tr("{count} more are marked.", count=len(problems) - MOST_NAMED))
-        lines.append(tr("Until this is right, the matrix before stays in force."))
+        lines.append(tr("Until this is corrected, the previous matrix stays in force."))
         self.problem.say("danger", "\n".join(lines))
 
     # ----- what the person does
@@ -379,10 +383,10 @@ class MatrixSettings(SettingsEditor):
                 if problems:
                     raise PolicyError(
                         "{whose} matrix is not right yet: {problem}",
-                        "{mending}",
+                        "{advice}",
                         whose=whose,
                         problem=problems[0].what,
-                        mending=problems[0].remedy,
+                        advice=problems[0].remedy,
                     )
         except SfumatoError as error:
             self.compare.refuse(error)
@@ -399,7 +403,8 @@ class MatrixSettings(SettingsEditor):
         try:
             if path.stat().st_size > LARGEST_FILE:
                 raise PolicyError("The file is too large to be a matrix.", "Choose another file.")
-            return path.read_text(encoding="utf-8-sig")
+            with opening(path):
+                return path.read_text(encoding="utf-8-sig")
         except SfumatoError as error:
             self.refuse(error)
         except (OSError, UnicodeDecodeError):
@@ -505,6 +510,8 @@ class MatrixEditor(LevelEditor):
     """States how often a recipient sees what the matrix shows."""
 
     mechanism: ClassVar[str] = "matrix"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "State every probability")
+    effect = effects.every_chance
     settings_editor = MatrixSettings
 
     @classmethod

@@ -11,13 +11,28 @@ import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from sfumato.analysis.mode_costs import costs_of_modes, sentence_of_costs
+from sfumato.analysis.small_groups import RiskSubject
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.disclosure.group_privacy import Rule as Test
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.group_privacy import PrivacyTest as Test
+from sfumato.engine.disclosure.group_risk import ModeCost
 from sfumato.engine.matrices.estimate import Target, expected_standard_errors
 from sfumato.engine.mechanisms.base import Settings, Statement
-from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, default_limits
+from sfumato.engine.mechanisms.reconstruction.limits import (
+    DELTA,
+    EPSILON,
+    PUBLIC,
+    RETENTION,
+    RULE,
+    SAMPLING,
+    GroupLimits,
+    GroupSampling,
+    default_limits,
+    uses_bounds,
+)
 from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
 from sfumato.engine.mechanisms.reconstruction.promise import on_each_side, times
 from sfumato.engine.mechanisms.reconstruction.release import (
@@ -26,38 +41,46 @@ from sfumato.engine.mechanisms.reconstruction.release import (
     gap_of,
     group_figures,
 )
+from sfumato.engine.mechanisms.reconstruction.share_bounds import (
+    LARGEST_SHARE,
+    LEAST_RECORDS,
+    SHARES,
+    SHARES_EPSILON,
+    ShareSource,
+)
 from sfumato.engine.table.micro_groups import GroupCounts
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
+from sfumato.project.release.groups import usual_knowledge
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import number
+from sfumato.ui.look.wording import number, spoken, typeset
+from sfumato.ui.panels.policy.beliefs import suspicion
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Reach, SettingsEditor
-from sfumato.ui.panels.policy.mechanisms.controls import Form
-from sfumato.ui.panels.policy.wording import NORMAL_95, suspicion, tr
+from sfumato.ui.panels.policy.mechanisms.controls import (
+    FieldGrid,
+    SourceChoice,
+    number_field,
+    segments,
+    states,
+)
+from sfumato.ui.panels.policy.wording import NORMAL_95, tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField, Segments, WrappedCheckBox
-from sfumato.ui.widgets.layout import Card, Rule, button, column, label, set_look
+from sfumato.ui.widgets.fields import WrappedCheckBox
+from sfumato.ui.widgets.layout import Card, Hairline, boxed, button, column, label, set_look
 from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 
 JOB: Final = "groups"
 """The job that works out what the limits mean for the table's groups."""
+COSTS_JOB: Final = "mode costs"
+MEASURING: Final = "measure shares"
 ABREAST: Final = 3
 """How many public columns stand side by side."""
 
-RULES = (
-    (Test.EXACT.value, QT_TRANSLATE_NOOP("Policy", "Exact")),
-    (Test.CHERNOFF.value, QT_TRANSLATE_NOOP("Policy", "Chernoff")),
-    (Test.SIMPLIFIED.value, QT_TRANSLATE_NOOP("Policy", "Simplified")),
-)
-SAMPLINGS = (
-    (Sampling.BLIND.value, QT_TRANSLATE_NOOP("Policy", "Blindly")),
-    (Sampling.PUBLISHED.value, QT_TRANSLATE_NOOP("Policy", "As published")),
-)
-
 
 @dataclass(frozen=True)
-class Outcome:
+class GroupLimitsOutcome:
     """What limits come to, in words.
 
     Parameters
@@ -74,11 +97,11 @@ class Outcome:
 
 def outcome_of(
     groups: GroupCounts,
-    limits: Limits,
+    limits: GroupLimits,
     attributes: Attributes,
     settings: Settings,
     context: Context,
-) -> Outcome:
+) -> GroupLimitsOutcome:
     """Work out what limits come to (for a job)."""
     figures = group_figures(groups, limits, context)
     lines = (
@@ -88,12 +111,14 @@ def outcome_of(
         _single_line(figures),
         usefulness_of(limits.retention, attributes, settings, wait=True),
     )
-    return Outcome(_about_rule(gap_of(limits), limits), "\n\n".join(line for line in lines if line))
+    return GroupLimitsOutcome(
+        _about_rule(gap_of(limits), limits), "\n\n".join(line for line in lines if line)
+    )
 
 
-def _about_rule(gap: Gap, limits: Limits) -> str:
+def _about_rule(gap: Gap, limits: GroupLimits) -> str:
     """Return the gap between what a test lets pass and what is true there."""
-    if limits.rule is Test.EXACT and limits.sampling is Sampling.BLIND:
+    if limits.rule is Test.EXACT and limits.sampling is GroupSampling.BLIND:
         return tr(
             "Computes how often an estimate is truly off, for whatever a group of this size could"
             " hold."
@@ -130,7 +155,7 @@ def _groups_line(figures: GroupFigures) -> str:
     )
 
 
-def _change_line(figures: GroupFigures, limits: Limits) -> str:
+def _change_line(figures: GroupFigures, limits: GroupLimits) -> str:
     """Return what changes for how many records."""
     if not figures.resampled_groups:
         return tr("No group has to be resampled: every record is simply perturbed.")
@@ -142,7 +167,7 @@ def _change_line(figures: GroupFigures, limits: Limits) -> str:
         groups=grouped(figures.resampled_groups),
         drawn=grouped(figures.drawn_records),
     )
-    blind = limits.sampling is Sampling.BLIND
+    blind = limits.sampling is GroupSampling.BLIND
     if blind and figures.resampled_groups > figures.violating_groups:
         text += " " + tr(
             "Blindly, groups that happen to be safe are resampled with those of their size that are"
@@ -223,45 +248,56 @@ def usefulness_of(level: float, attributes: Attributes, settings: Settings, *, w
 class ReconstructionSettings(SettingsEditor):
     """States ε, δ and how groups are tested and drawn from; what is not right yet stays here."""
 
+    engine = MECHANISM
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._draft: dict[str, Any] = {}
-        self._shown: tuple[object, Limits] | None = None
-        self.epsilon = NumberField(0.1, 100.0, decimals=1, unit="%", step=1.0)
-        self.delta = NumberField(0.1, 99.9, decimals=1, unit="%", step=1.0)
-        self.retention = NumberField(0.001, 0.999, decimals=3, step=0.05)
-        self.rule = Segments([(value, tr(str(name))) for value, name in RULES], self)
-        self.sampling = Segments([(value, tr(str(name))) for value, name in SAMPLINGS], self)
+        self._shown: tuple[object, GroupLimits] | None = None
+        numbers = (EPSILON, DELTA, RETENTION)
+        self.epsilon, self.delta, self.retention = (
+            number_field(spec, lambda name, value: self._state({name: value})) for spec in numbers
+        )
+        self.rule = segments(RULE, self, lambda rule: self._state({RULE.name: rule.value}))
+        self.sampling = segments(
+            SAMPLING, self, lambda way: self._state({SAMPLING.name: way.value})
+        )
+        known = FieldGrid()
+        self.share, self.least = (
+            number_field(spec, self._state_share) for spec in (LARGEST_SHARE, LEAST_RECORDS)
+        )
+        known.add_setting(LARGEST_SHARE, self.share)
+        known.add_setting(LEAST_RECORDS, self.least)
+        self.shares = SourceChoice(
+            tr("Largest share of a value"),
+            SHARES,
+            SHARES_EPSILON,
+            stated=boxed(known),
+            again=tr("Measure again"),
+        )
+        self.shares.source.chosen.connect(self._choose_shares)
+        self.shares.measured.connect(self._measure_shares)
         self.public = PublicColumns(self)
         self.meaning = label("", "", wrap=True)
         self.about_rule = label("", "muted", wrap=True)
         self.about_sampling = label("", "muted", wrap=True)
+        self.costs = label("", "", wrap=True)
         self.figures = label("", "", wrap=True)
         self.take_back = button(tr("Back to what is in force"), self._take_back)
         self.problem.offer(self.take_back)
         self._lay_out()
-        for name, field, unit in (
-            ("epsilon", self.epsilon, 100),
-            ("delta", self.delta, 100),
-            ("retention_probability", self.retention, 1),
-        ):
-            field.value_changed.connect(partial(self._state_number, name, unit))
-        self.rule.chosen.connect(lambda value: self._state({"rule": value}))
-        self.sampling.chosen.connect(lambda value: self._state({"sampling": value}))
         self.public.chosen.connect(self._choose_public)
 
     def _lay_out(self) -> None:
-        numbers, choices = Form(), Form()
-        for words, field, symbol in (
-            (tr("An estimate is wrong when it is off by more than"), self.epsilon, "ε"),
-            (tr("How likely it has to be wrong, on each side"), self.delta, "δ"),
-            (tr("Retention probability of the most trusted release"), self.retention, "p"),
-        ):
-            numbers.add_field(words, field, symbol)
-        choices.add_field(tr("Test"), self.rule, gloss=self.about_rule)
-        choices.add_field(tr("Draw records"), self.sampling, gloss=self.about_sampling)
+        numbers, choices = FieldGrid(), FieldGrid()
+        numbers.add_setting(EPSILON, self.epsilon)
+        numbers.add_setting(DELTA, self.delta)
+        numbers.add_setting(RETENTION, self.retention)
+        choices.add_setting(RULE, self.rule, self.about_rule)
+        choices.add_setting(SAMPLING, self.sampling, self.about_sampling)
         asked = Card(tr("What a group must keep to itself"), parent=self)
-        asked.put(self.meaning, numbers, self.problem, Rule(), choices, Rule(), self.public)
+        asked.put(self.meaning, numbers, self.problem, Hairline(), choices, self.shares, self.costs)
+        asked.put(Hairline(), self.public)
         outcome = Card(tr("What changes in this table"), parent=self)
         outcome.body.addWidget(self.figures)
         self.setLayout(column(asked, outcome, spacing=Space.BETWEEN))
@@ -289,6 +325,8 @@ class ReconstructionSettings(SettingsEditor):
     def leave(self) -> None:
         """Stop working groups out."""
         self.session.runner.cancel(JOB)
+        self.session.runner.cancel(COSTS_JOB)
+        self.session.runner.cancel(MEASURING)
         self._shown = None
 
     def _show(self) -> None:
@@ -296,8 +334,9 @@ class ReconstructionSettings(SettingsEditor):
         self.epsilon.set_value(100 * float(draft["epsilon"]))
         self.delta.set_value(100 * float(draft["delta"]))
         self.retention.set_value(float(draft["retention_probability"]))
-        self.rule.set_value(str(draft["rule"]))
-        self.sampling.set_value(str(draft["sampling"]))
+        self.rule.set_value(draft["rule"])
+        self.sampling.set_value(draft["sampling"])
+        self._show_shares(draft)
         self.public.show_columns(self._released(), MECHANISM.public_columns(draft))
         try:
             limits = MECHANISM.limits(self._attributes, draft)
@@ -311,16 +350,44 @@ class ReconstructionSettings(SettingsEditor):
         if draft == self._in_force:
             self._work_out(limits)
 
+    def _show_shares(self, draft: dict[str, Any]) -> None:
+        """Show what is known of the largest share of a value in a group, where that matters."""
+        self.shares.setVisible(uses_bounds(draft["rule"], draft["sampling"]))
+        source = SHARES.stated(draft)
+        self.shares.arrange(source)
+        self.shares.epsilon.set_value(float(SHARES_EPSILON.stated(draft)))
+        self.share.set_value(100 * float(LARGEST_SHARE.stated(draft)))
+        self.least.set_value(float(LEAST_RECORDS.stated(draft)))
+        words = {
+            ShareSource.ANY: tr(
+                "Groups are prepared for any share, so few of their records are drawn."
+            ),
+            ShareSource.STATED: tr(
+                "State only what is known without this table; a table that breaks it is not"
+                " released."
+            ),
+        }
+        told = MECHANISM.byproducts(self._attributes, draft)
+        if source is not ShareSource.NOISY:
+            self.shares.say(words[source])
+        elif MECHANISM.outdated(self._attributes, draft):
+            self.shares.say(
+                tr("Not measured in these groups yet: until then they are prepared for any share."),
+                "danger",
+            )
+        else:
+            self.shares.say(typeset(told[0].sentence) if told else "")
+
     def _refuse(self, error: SfumatoError) -> None:
         """Say what is wrong; what was in force stays."""
         words = error_words(error)
         if self._draft == self._in_force:
             self.problem.say("danger", words)
             return
-        stays = tr("Until this is right, what was asked before stays in force.")
+        stays = tr("Until this is corrected, the previous settings stay in force.")
         self.problem.say("danger", f"{words}\n{stays}", self.take_back)
 
-    def _work_out(self, limits: Limits) -> None:
+    def _work_out(self, limits: GroupLimits) -> None:
         """Work out what the limits mean for the groups, unless that is in sight already."""
         groups = self._attributes[0].groups
         if groups is None or self._shown == (groups, limits):
@@ -331,8 +398,24 @@ class ReconstructionSettings(SettingsEditor):
         title = tr("Looking at the groups of {name}", name=self._attributes[0].name)
         work = partial(outcome_of, groups, limits, self._attributes, dict(self._in_force))
         self.session.runner.run(title, work, self._show_outcome, self._say_failed, key=JOB)
+        self._weigh_modes()
 
-    def _show_outcome(self, outcome: Outcome) -> None:
+    def _weigh_modes(self) -> None:
+        """Say what each mode costs those who count; of long tables the command does."""
+        session, name = self.session, self._attributes[0].name
+        rows, entry = session.all_rows(), session.document.entry_for(name)
+        self.costs.setText("")
+        if rows is None or entry is None or session.long is not None:
+            return
+        subject = RiskSubject(rows, entry, usual_knowledge(session.document))
+        title = tr("Asking count queries about {name}", name=name)
+        work, failed = partial(costs_of_modes, subject), lambda _error: self.costs.setText("")
+        session.runner.run(title, work, self._show_costs, failed, key=COSTS_JOB)
+
+    def _show_costs(self, costs: Sequence[ModeCost]) -> None:
+        self.costs.setText(typeset(sentence_of_costs(costs)))
+
+    def _show_outcome(self, outcome: GroupLimitsOutcome) -> None:
         self.about_rule.setText(outcome.about_rule)
         self._say_figures(outcome.figures)
 
@@ -353,19 +436,38 @@ class ReconstructionSettings(SettingsEditor):
 
     # ----- what the person does
 
-    def _state_number(self, name: str, unit: int, value: float) -> None:
-        self._state({name: round(value / unit, 6)})
-
     def _state(self, change: dict[str, Any]) -> None:
         """Take a change over; what holds comes into force, as one edit."""
-        self._draft = {**self._draft, **change}
+        self._draft = MECHANISM.changed_settings(self._draft, change)
         self._show()
         if self._draft != self._in_force and not self.problem.words:
             self.state(dict(self._draft))
 
     def _choose_public(self, names: tuple[str, ...] | None) -> None:
-        self._draft = {name: value for name, value in self._draft.items() if name != "public"}
-        self._state({} if names is None else {"public": list(names)})
+        self._draft = MECHANISM.changed_settings(self._draft, {PUBLIC.name: None})
+        del self._draft[PUBLIC.name]
+        self._state({} if names is None else {PUBLIC.name: list(names)})
+
+    def _choose_shares(self, source: object) -> None:
+        """Measure shares with noise at once, or take over what is known of them."""
+        if source == ShareSource.NOISY:
+            self._measure_shares(self.shares.epsilon.value)
+        elif source == ShareSource.STATED:
+            self._state_share(LARGEST_SHARE.name, float(LARGEST_SHARE.stated(self._draft)))
+        else:
+            self._state({SHARES.name: ShareSource.ANY.value})
+
+    def _state_share(self, name: str, value: float) -> None:
+        given = {name: int(value) if name == LEAST_RECORDS.name else value}
+        self._state({SHARES.name: ShareSource.STATED.value, **given})
+
+    def _measure_shares(self, epsilon: float) -> None:
+        """Measure the groups' largest shares in a job."""
+        wanted = {SHARES.name: ShareSource.NOISY.value, SHARES_EPSILON.name: epsilon}
+        stated = MECHANISM.changed_settings(self._draft, wanted)
+        title = tr("Measuring the largest shares")
+        doing = Sentence("Measuring the largest shares")
+        self.complete_later(title, doing, stated, key=MEASURING)
 
     def _take_back(self) -> None:
         self._draft = dict(self._in_force)
@@ -391,7 +493,9 @@ class PublicColumns(QWidget):
         self.everything = button(
             tr("All that are released"), lambda: self.chosen.emit(None), "quiet"
         )
-        words = tr("Public columns")
+        words = spoken(PUBLIC.title)
+        states(self, PUBLIC)
+        self.setAccessibleName(words)
         self.setLayout(
             column(FlowLayout(label(words), self.everything, apart=1), self.words, self._grid)
         )
@@ -430,7 +534,7 @@ class PublicColumns(QWidget):
         self.chosen.emit(None if len(names) == len(self.boxes) else names)
 
 
-def _meaning(limits: Limits) -> str:
+def _meaning(limits: GroupLimits) -> str:
     """Return what ε and δ mean."""
     error = percent(limits.epsilon, 0)
     if limits.rule is not Test.EXACT:
@@ -449,9 +553,9 @@ def _meaning(limits: Limits) -> str:
     )
 
 
-def _about_sampling(sampling: Sampling) -> str:
+def _about_sampling(sampling: GroupSampling) -> str:
     """Return what decides who is drawn, and what that gives away."""
-    if sampling is Sampling.BLIND:
+    if sampling is GroupSampling.BLIND:
         return tr(
             "How many records of a group are drawn follows from its size alone, and which ones"
             " from chance: nothing about the group shows but the draws."
@@ -466,6 +570,8 @@ class ReconstructionEditor(LevelEditor):
     """States a recipient's retention probability, at most that of the most trusted release."""
 
     mechanism: ClassVar[str] = "reconstruction"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "Protect small groups")
+    effect = effects.few_of_a_group
     settings_editor = ReconstructionSettings
 
     def reach_now(self) -> Reach:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
 
 
@@ -11,6 +14,8 @@ class UniformEditor(LevelEditor):
     """States the level of a uniform ladder."""
 
     mechanism: ClassVar[str] = "uniform"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "Replace at random")
+    effect = effects.any_value
 
 
 EDITOR = UniformEditor

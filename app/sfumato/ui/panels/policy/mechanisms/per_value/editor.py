@@ -24,14 +24,23 @@ from sfumato.engine.mechanisms.frequency_source import (
     records_of,
     usual_frequencies,
 )
-from sfumato.engine.mechanisms.per_value import MECHANISM, PrivacyLimits
-from sfumato.engine.mechanisms.retention_profiles import BreachMode
+from sfumato.engine.mechanisms.per_value import LIMITS, MECHANISM, THETA, PrivacyLimits
+from sfumato.engine.mechanisms.retention_profiles import MODE, objective_in
+from sfumato.engine.mechanisms.retention_solver import BreachMode
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import number
+from sfumato.ui.look.wording import number, spoken
+from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, SettingsEditor
-from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard, FrequencyChoice, FrequencyWords
+from sfumato.ui.panels.policy.mechanisms.controls import (
+    ChoiceCard,
+    FrequencyChoice,
+    FrequencyWords,
+    ObjectiveChoice,
+    segments,
+    states,
+)
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     EDITABLE,
     LOW,
@@ -47,7 +56,7 @@ from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     paste_block,
     paste_list,
 )
-from sfumato.ui.panels.policy.mechanisms.per_value.outcome import AT_ONCE, Outcome, solved_of
+from sfumato.ui.panels.policy.mechanisms.per_value.utility import AT_ONCE, LimitsUtility, solved_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import (
@@ -67,11 +76,6 @@ WIDE = 600
 THETA_RANGE = (1.01, 1000.0)
 THETA_REACH = (1.1, 100.0)
 FREQUENCY_WORDS: Final = FrequencyWords(
-    cost=QT_TRANSLATE_NOOP(
-        "Policy",
-        "How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
-        " most e^ε0 and is included in every limit; a smaller ε0 means more noise.",
-    ),
     noisy=QT_TRANSLATE_NOOP(
         "Policy",
         "Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once."
@@ -148,7 +152,8 @@ class Presets(QWidget):
         self.rule.clicked.connect(self._toggle_rule)
         self.theta = SliderField(*THETA_RANGE, decimals=2, logarithmic=True, reach=THETA_REACH)
         for part in (self.theta.spin, self.theta.slider):
-            part.setAccessibleName(tr("Tolerance θ"))
+            part.setAccessibleName(spoken(THETA.title))
+        states(self.theta, THETA)
         self.theta.set_value(3.0)
         self.theta.value_changed.connect(self._state_theta)
         self.theta.editing_finished.connect(self.theta_settled)
@@ -216,11 +221,9 @@ class FineGrainSettings(SettingsEditor):
         super().__init__(session, parent)
         self._attribute: Attribute | None = None
         self._draft = LimitsDraft((), np.zeros(0))
-        self.mode = Segments(
-            [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))], self
-        )
-        self.mode.setAccessibleName(tr("What the limits rule out"))
+        self.mode = segments(MODE, self)
         self.mode_words = label("", "muted", wrap=True)
+        self.objective = ObjectiveChoice(self)
         self.frequencies = FrequencyChoice(FREQUENCY_WORDS, self)
         self._chosen = Frequencies(FrequencySource.EQUAL)
         self.presets = Presets(self)
@@ -229,15 +232,17 @@ class FineGrainSettings(SettingsEditor):
         self.only_own = WrappedCheckBox(tr("Only with limits of their own"), self)
         self.model = LimitsModel(self)
         self.grid = LimitsGrid(self.model, self)
+        states(self.grid, LIMITS)
         self.show_cell = button(tr("Show the cell"), self._show_problem)
         self.remove_strays = button(tr("Remove the unknown values"), self._remove_strays)
         self.take_back = button(tr("Back to what is in force"), self._take_back)
         self.solve_again = button(tr("Solve again"), self._solve, "primary")
         actions = (self.show_cell, self.remove_strays, self.take_back, self.solve_again)
         self.problem.offer(*actions)
-        self.result = Outcome(session, self)
+        self.result = LimitsUtility(session, self)
         self._lay_out()
         self.mode.chosen.connect(self._set_mode)
+        self.objective.chosen.connect(self._set_objective)
         self.frequencies.stated.connect(self._set_frequencies)
         self.presets.theta_stated.connect(self._set_theta)
         self.presets.theta_settled.connect(self.finished)
@@ -257,8 +262,9 @@ class FineGrainSettings(SettingsEditor):
         clear = button(tr("Clear"), grid.clear_cells, "quiet", tip=tip)
         card = Card(parent=self)
         card.put(
-            FlowLayout(label(tr("Limits of the values"), "heading"), self.mode, apart=1),
+            FlowLayout(label(spoken(LIMITS.title), "heading"), self.mode, apart=1),
             self.mode_words,
+            self.objective,
             self.frequencies,
             self.presets,
             FlowLayout(self.search, self.only_own, paste, fill, clear),
@@ -283,6 +289,7 @@ class FineGrainSettings(SettingsEditor):
             self.keep_draft(before.name, self._draft)
         self._attribute, self._in_force = attribute, settings
         self._chosen = self._frequencies_in(settings, attribute)
+        self.objective.show_settings(settings)
         draft = self.kept_draft(attribute.name, settings)
         if isinstance(draft, LimitsDraft) and draft.names == attribute.domain.names:
             draft = replace(draft, frequencies=self._shares(attribute))
@@ -333,6 +340,8 @@ class FineGrainSettings(SettingsEditor):
             in_force = PrivacyLimits.from_dict(self._in_force)
             if frequencies_in(self._in_force) != self._chosen:
                 return False
+            if objective_in(self._in_force) is not self.objective.value:
+                return False
         except SfumatoError:
             return False
         names = names_of(self._attribute)
@@ -345,11 +354,12 @@ class FineGrainSettings(SettingsEditor):
         try:
             profile = MECHANISM.solved((self._attribute,), self._in_force)
             shares = frequencies_in(self._in_force).of(self._attribute)
+            objective = objective_in(self._in_force)
         except SfumatoError:
             self.result.hide()
             return
         self.result.show()
-        self.result.show_profile(profile, self._attribute, shares)
+        self.result.show_profile(profile, self._attribute, shares, objective)
 
     def _show_draft(self, draft: LimitsDraft) -> None:
         self._draft = draft
@@ -396,7 +406,7 @@ class FineGrainSettings(SettingsEditor):
             lines.append(words)
         if places:
             actions.insert(0, self.show_cell)
-        lines.append(tr("Until this is right, the limits before stay in force."))
+        lines.append(tr("Until this is corrected, the previous limits stay in force."))
         self.problem.say("danger", "\n".join(lines), *actions)
 
     def refuse(self, error: SfumatoError) -> None:
@@ -429,7 +439,11 @@ class FineGrainSettings(SettingsEditor):
         if attribute is None:
             return
         self._chosen = self._to_solve_for(attribute)
-        stated = {**draft.limits().to_dict(), **self._chosen.to_dict()}
+        stated = {
+            **draft.limits().to_dict(),
+            **self._chosen.to_dict(),
+            "objective": str(self.objective.value),
+        }
         if len(draft.names) <= AT_ONCE:
             try:
                 noise = self.session.noise
@@ -462,6 +476,9 @@ class FineGrainSettings(SettingsEditor):
 
     def _set_mode(self, mode: object) -> None:
         self._take(replace(self._draft, mode=BreachMode(str(mode))))
+
+    def _set_objective(self, _objective: object) -> None:
+        self._take(self._draft)
 
     def _set_frequencies(self, chosen: Frequencies) -> None:
         attribute, draft = self._attribute, self._draft
@@ -511,6 +528,7 @@ class FineGrainSettings(SettingsEditor):
     def _take_back(self) -> None:
         if self._attribute is not None:
             self._chosen = self._frequencies_in(self._in_force, self._attribute)
+            self.objective.show_settings(self._in_force)
             self._take(replace(self._draft_in_force(self._attribute), strays=()))
 
     def _narrow(self, _changed: object = None) -> None:
@@ -550,6 +568,8 @@ class FineGrainEditor(LevelEditor):
     """States how much of the profile a recipient gets."""
 
     mechanism: ClassVar[str] = "finegrain"
+    plain_name = QT_TRANSLATE_NOOP("Policy", "Limit each value by itself")
+    effect = effects.each_its_own
     settings_editor = FineGrainSettings
 
     @classmethod

@@ -20,8 +20,8 @@ from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.privacy import gamma_for_rho
-from sfumato.engine.mechanisms.per_value import Limit, PrivacyLimits
-from sfumato.engine.mechanisms.retention_profiles import BreachMode
+from sfumato.engine.mechanisms.per_value import PerValueLimit, PrivacyLimits
+from sfumato.engine.mechanisms.retention_solver import BreachMode
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
@@ -157,7 +157,7 @@ class LimitsDraft:
         """Return the limits that hold no problem; those with one are left out."""
         wrong = {place for place, _ in self.problems()}
         stated = [
-            Limit(self.names[place], low, high)
+            PerValueLimit(self.names[place], low, high)
             for place, pair in sorted(self.own.items())
             if place not in wrong
             for low, high in zip(_numbers(pair[RHO1]), _numbers(pair[RHO2]), strict=True)

@@ -1,0 +1,47 @@
+"""The check that every recipient's levels can be met: no release is made at one that can't be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import About, Decided, Finding, Remedy, RemedyKind
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.wording import Sentence, formatted
+from sfumato.project.document.entry_plan import least_loss, plan_entry
+from sfumato.project.document.model import PolicyEntry
+
+
+def unmet_levels(decided: Decided) -> Iterator[Finding]:
+    """Tell of levels that are missing or can't be met, and of the least ε that could be."""
+    document, recipient = decided.document, decided.recipient
+    for entry in () if document.is_published_only else document.policy:
+        statement = recipient.statements.get(entry.key)
+        remedies: tuple[Remedy, ...] = ()
+        try:
+            plan_entry(document, entry, decided.attributes, recipient)
+            continue
+        except LevelError as error:
+            sentence = error.sentence
+            found = least_loss(document, entry, statement or {}, decided.attributes)
+            if found is not None:
+                remedies = (_stated(entry, recipient.name, found["epsilon"]),)
+        except PolicyError as error:
+            sentence = error.sentence
+        yield Finding(
+            "Levels",
+            Severity.GRAVE,
+            Sentence("{name}: {problem}", name=entry.key, problem=sentence),
+            (entry.key, statement),
+            entry.attributes,
+            remedies,
+            about=About.POLICY,
+            asks=False,
+            refuses=True,
+        )
+
+
+def _stated(entry: PolicyEntry, recipient: str, loss: float) -> Remedy:
+    words = Sentence("State ε = {loss} for {name}", loss=formatted(loss, ".4g"), name=entry.key)
+    levels = {recipient: {"epsilon": loss}}
+    return Remedy(RemedyKind.LEVEL, words, entry.attributes[0], entry=entry.key, levels=levels)

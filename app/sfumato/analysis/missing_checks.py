@@ -1,0 +1,128 @@
+"""The checks before a release of missing values: what they tell, and what may be codes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import Examined, Finding, Remedy, RemedyKind
+from sfumato.engine.core.columns import Kind, Role
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.table.missing_codes import suspected_codes
+from sfumato.engine.table.missing_reasons import companions
+
+
+def codes_among_numbers(examined: Examined) -> Iterator[Finding]:
+    """Name columns of numbers in which some look like codes for missing values.
+
+    They count where noise and its bounds are measured, and wherever a recipient computes a mean.
+    """
+    known, document = examined.columns, examined.document
+    source = document.source
+    # What was asked about where the table was opened is a finding already.
+    asked = {
+        name
+        for note in (source.notes if source else None) or ()
+        for way in note.ways
+        for name in way.options.column_missing
+    }
+    leaving = {look.name for look in examined.shown if look.spec.binning is None and not look.view}
+    concerned = leaving | {
+        name for name, attribute in examined.attributes.items() if attribute.numbers is not None
+    }
+    found = [
+        each
+        for each in known.keep("suspected codes", lambda: tuple(suspected_codes(known.table)))
+        if not each.dates
+        and each.column in concerned - asked
+        and document.column(each.column).kind is Kind.NUMERIC
+    ]
+    if not found:
+        return
+    names = tuple(each.column for each in found)
+    count = sum(each.count for each in found)
+    words = (
+        "{count} {count:number|numbers} of {columns} {count:looks|look} like codes for missing"
+        " values. Every figure counts them, and noise is measured by them: state them as missing"
+        " where the table is opened, if they are."
+    )
+    if known.table.rows < known.rows:
+        words = (
+            "In {sampled} of {rows} {rows:row|rows}, {count} {count:number|numbers} of {columns}"
+            " {count:looks|look} like codes for missing values. Every figure counts them, and noise"
+            " is measured by them: state them as missing where the table is opened, if they are."
+        )
+    details = {"count": count, "columns": listed(names), "rows": known.rows}
+    yield Finding(
+        "Codes among numbers",
+        Severity.CAUTION,
+        Sentence(words, **details, sampled=known.table.rows),
+        (list(names), count),
+        names,
+    )
+
+
+def told_reasons(examined: Examined) -> Iterator[Finding]:
+    """Name columns that leave unperturbed and say why values of protected ones are missing.
+
+    Noise leaves a missing number missing, so such a column adds the reason. Where missing is one of
+    the values that are drawn, it tells the true value of every record that has it.
+    """
+    explained = companions(examined.columns.table.missing_reasons)
+    leaving = {look.name for look in examined.shown}
+    for companion, name in explained.items():
+        attribute = examined.attributes.get(name)
+        shows_gaps = name in leaving or (attribute is not None and attribute.numbers is not None)
+        if companion in examined.attributes and shows_gaps:
+            yield Finding(
+                "Reasons of missing values",
+                Severity.CAUTION,
+                Sentence(
+                    "{column} leaves with its missing values, so of {companion} only which reason"
+                    " it is stays protected, and not whether there is one.",
+                    companion=companion,
+                    column=name,
+                ),
+                (companion, name, "gaps"),
+                (companion, name),
+                (Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=companion), companion),),
+                exposure=_missing(examined, name),
+            )
+        if companion not in leaving or name not in examined.attributes:
+            continue
+        if examined.document.column(name).role is not Role.SENSITIVE:
+            continue
+        domain = examined.attributes[name].domain
+        drawn = domain is not None and domain.allows_missing
+        words = (
+            "{companion} leaves unperturbed and tells in which records {column} is missing, and"
+            " why: that {column} is missing is protected in vain."
+            if drawn
+            else "{companion} leaves unperturbed and tells why {column} is missing, such as who"
+            " refused to answer."
+        )
+        yield Finding(
+            "Reasons of missing values",
+            Severity.GRAVE if drawn else Severity.CAUTION,
+            Sentence(words, companion=companion, column=name),
+            (companion, name, drawn),
+            (companion, name),
+            (
+                Remedy(
+                    RemedyKind.PROTECT,
+                    Sentence("Protect {columns} together with {name}", columns=companion, name=name)
+                    if drawn
+                    else Sentence("Mark {columns} as sensitive too", columns=companion),
+                    name,
+                    columns=(companion,),
+                ),
+                Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=companion), companion),
+            ),
+            exposure=_missing(examined, name),
+        )
+
+
+def _missing(examined: Examined, name: str) -> float:
+    """Return in what share of the records a column has no value."""
+    profile = examined.columns.profile(name)
+    return profile.missing / profile.count if profile.count else 0.0

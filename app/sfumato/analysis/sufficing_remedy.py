@@ -1,0 +1,80 @@
+"""The one remedy that leaves nobody unique, where none that changes a few columns does."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.analysis.findings import Examined, Remedy, RemedyKind
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.generalization.coded import QuasiIdentifier
+from sfumato.engine.generalization.distinct_rows import DistinctRows
+from sfumato.engine.generalization.many_columns import nodes_of_many
+from sfumato.engine.generalization.views import Demand
+from sfumato.engine.table.combinations import marks_of
+from sfumato.project.release.views import cell_costs
+
+_MOST_ROWS: Final = 1 << 18
+"""Of longer tables, nothing is searched while somebody waits."""
+
+
+def sufficing_drop(examined: Examined, before: int) -> Remedy | None:
+    """Return which columns to leave out so that nobody is unique; None where that is not found.
+
+    Columns are kept one by one: those that are important, and of the others those that tell much
+    for the classes they make. What a view shows more coarsely than the table stays.
+
+    Parameters
+    ----------
+    examined
+        For whom.
+    before
+        How many are unique today.
+    """
+    known = examined.columns
+    own = [look for look in examined.shown if not look.view]
+    if not own or known.table.rows > _MOST_ROWS:
+        return None
+    key = ("sufficing", frozenset(look.bare for look in examined.shown))
+    names = known.keep(key, lambda: _dropped(examined))
+    if not names or len(names) == len(examined.shown):
+        return None
+    figures = Sentence("{before:,} → {about}{after:,} unique", before=before, about="", after=0)
+    return Remedy(
+        RemedyKind.DROP,
+        Sentence("Drop {column}: {figures}", column=listed(names), figures=figures),
+        names[0],
+        before=before,
+        after=0,
+        columns=names,
+    )
+
+
+def _dropped(examined: Examined) -> tuple[str, ...]:
+    known = examined.columns
+    own = [look for look in examined.shown if not look.view]
+    costs = [*cell_costs([look.name for look in own], examined.document.importance)]
+    quasi = [_all_or_nothing(look.name, known.codes(look)) for look in own]
+    if coarsened := [look for look in examined.shown if look.view]:
+        shown = [look.shown(known.table).rename(look.name) for look in coarsened]
+        marks = pd.factorize(marks_of(shown, known.table.rows))[0]
+        quasi.append(_all_or_nothing("", marks))
+        # It stays, so it counts for more than all others.
+        costs.append(1_000.0 * sum(costs))
+    rows = DistinctRows.of(quasi, (0,) * len(quasi), known.units)
+    nodes = nodes_of_many(rows, [Demand(2, 0.0)], [0], costs, Silent())
+    if nodes is None or (coarsened and nodes[0][-1]):
+        return ()
+    return tuple(look.name for look, level in zip(own, nodes[0], strict=False) if level)
+
+
+def _all_or_nothing(name: str, codes: npt.NDArray[np.integer]) -> QuasiIdentifier:
+    """Return a column that is shown as it is, or not at all."""
+    ground = codes.astype(np.intp)
+    ground[ground < 0] = ground.max(initial=-1) + 1
+    values = np.arange(int(ground.max(initial=0)) + 1)
+    return QuasiIdentifier(name, ground, (values, np.zeros_like(values)))

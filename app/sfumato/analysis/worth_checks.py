@@ -1,0 +1,170 @@
+"""The check of what a release tells: what is worthless to a recipient, and what mends that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.findings import About, Examined, Finding, Remedy, RemedyKind
+from sfumato.analysis.mechanism_choice import epsilon_of
+from sfumato.analysis.worth import (
+    ColumnWorth,
+    behind_of,
+    columns_worth,
+    details_kept,
+)
+from sfumato.analysis.worth_helps import Help
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.adoption import adopted_part
+from sfumato.engine.mechanisms.base import Statement
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.release.long_survey import Survey
+
+WORTH: Final = "Worth"
+
+
+def worth_of_columns(examined: Examined) -> Iterator[Finding]:
+    """Name the columns that tell a recipient next to nothing, and what would help."""
+    document, recipient = examined.document, examined.recipient
+    if not document.policy:
+        return
+    columns = examined.columns
+    known = (document, recipient, examined.attributes, behind_of(document, columns), columns.noise)
+    found, _ = columns_worth(*known, columns=columns)
+    for one in found:
+        if one.worthless:
+            yield Finding(
+                WORTH,
+                Severity.CAUTION,
+                one.as_danger,
+                (one.column, round(one.records, 3), one.of),
+                (one.column,),
+                tuple(_remedies(examined, one)),
+                about=About.POLICY,
+                worthless=True,
+            )
+    for detail in details_kept(recipient.name, examined.shown, examined.columns):
+        if detail.worthless:
+            yield Finding(
+                WORTH,
+                Severity.CAUTION,
+                detail.sentence,
+                (detail.column, round(detail.kept, 3), round(detail.hidden, 3)),
+                (detail.column,),
+                about=About.POLICY,
+                worthless=True,
+            )
+    useful = [one for one in found if not one.worthless]
+    if useful:
+        least = min(useful, key=lambda one: one.records)
+        words = "Of the randomised columns, the least useful one: {worth}"
+        if len(useful) == 1:
+            words = "{worth}"
+        sentence = Sentence(words, worth=least.sentence)
+        yield Finding(WORTH, Severity.GOOD, sentence, (), (least.column,), about=About.POLICY)
+
+
+# ----- what mends it
+
+
+def _remedies(examined: Examined, worth: ColumnWorth) -> Iterator[Remedy]:
+    """Yield what would help as something to be done at once."""
+    document = examined.document
+    entry = next(one for one in document.policy if one.key == worth.entry)
+    for each in worth.helps:
+        if each.mechanism == entry.mechanism and each.level:
+            yield _level(examined, entry, each, worth.column)
+        elif each.mechanism != entry.mechanism and not adopted_part(entry.settings):
+            yield from _mechanism(examined, entry, each, worth.column)
+
+
+def _level(examined: Examined, entry: PolicyEntry, found: Help, column: str) -> Remedy:
+    words = Sentence(
+        "Change the level of {column} for {recipient}: {what}",
+        column=column,
+        recipient=examined.recipient.name,
+        what=found.sentence,
+    )
+    levels = {examined.recipient.name: dict(found.level)}
+    return Remedy(RemedyKind.LEVEL, words, column, entry=entry.key, levels=levels)
+
+
+def _mechanism(
+    examined: Examined, entry: PolicyEntry, found: Help, column: str
+) -> Iterator[Remedy]:
+    """Yield another mechanism, where it can state what everybody's level comes to now."""
+    levels: dict[str, Statement] = {}
+    for recipient in examined.document.recipients:
+        if entry.key in recipient.statements:
+            epsilon = epsilon_of(entry, recipient, examined.attributes)
+            if epsilon is None:
+                return
+            levels[recipient.name] = {"epsilon": epsilon}
+    words = Sentence(
+        "Protect {column} by {mechanism}: {what}",
+        column=column,
+        mechanism=Sentence(mechanism_called(found.mechanism).title),
+        what=found.sentence,
+    )
+    yield Remedy(
+        RemedyKind.MECHANISM,
+        words,
+        column,
+        entry=entry.key,
+        levels=levels,
+        mechanism=found.mechanism,
+    )
+
+
+def without_released(
+    finding: Finding, document: Document, releases: Sequence[ReleaseRecord]
+) -> Finding:
+    """Return a finding without other mechanisms for what was released: it stays on its ladder."""
+    released = {name for each in releases for plan in each.plans for name in plan.attributes}
+    entries = {one.key: one.attributes for one in document.policy}
+    kept = tuple(
+        one
+        for one in finding.remedies
+        if one.deed is not RemedyKind.MECHANISM or released.isdisjoint(entries.get(one.entry, ()))
+    )
+    return finding if kept == finding.remedies else replace(finding, remedies=kept)
+
+
+def with_levels(document: Document, remedy: Remedy) -> Document:
+    """Return a document with the levels that a remedy states."""
+    recipients = tuple(
+        replace(one, statements={**one.statements, remedy.entry: dict(remedy.levels[one.name])})
+        if one.name in remedy.levels
+        else one
+        for one in document.recipients
+    )
+    return replace(document, recipients=recipients)
+
+
+def with_mechanism(
+    document: Document, source: Survey, remedy: Remedy, noise: KeyedNoise
+) -> Document:
+    """Return a document in which another mechanism protects an entry, everybody at the same ε.
+
+    Raises
+    ------
+    SfumatoError
+        If the mechanism can't serve the columns.
+    """
+    entry = next(one for one in document.policy if one.key == remedy.entry)
+    specs = [document.column(name) for name in entry.attributes]
+    known: list[Attribute] = [
+        replace(one, hierarchy=document.hierarchies.get(one.name))
+        for one in source.attributes(specs, document.unit)
+    ]
+    settings: Mapping[str, object]
+    settings = mechanism_called(remedy.mechanism).first_settings(known, noise)
+    made = PolicyEntry(entry.attributes, remedy.mechanism, dict(settings))
+    policy = tuple(made if one is entry else one for one in document.policy)
+    return with_levels(replace(document, policy=policy), remedy)

@@ -1,0 +1,147 @@
+"""The attacker's best guess at a value: the one that is likeliest given what is seen.
+
+By Bayes' rule that is the value x with the largest Pr[x]·Pr[seen | x]. Whoever counts right guesses
+counts them here: over all outcomes, over outcomes that were drawn, or over the records themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats, Indices, distinct
+from sfumato.engine.matrices.hadamard_matrix import HadamardMatrix
+from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
+from sfumato.engine.matrices.retention_matrix import (
+    Places,
+    RetentionMatrix,
+    largest_of_others,
+    sums_by_member,
+)
+
+ENTRIES_AT_ONCE = 2_000_000
+"""Likelihoods held in memory at once."""
+
+
+@dataclass(frozen=True)
+class Restoration:
+    """How well true values can be restored from releases.
+
+    Parameters
+    ----------
+    guessed
+        The expected share of records whose true value is the likeliest one.
+    posterior
+        The average probability given to the true value, "reconstruction probability" in the
+        paper; never more than `guessed`.
+    half_width
+        Half the width of the 95 % interval of `guessed`; 0 where it is exact.
+    """
+
+    guessed: float
+    posterior: float
+    half_width: float = 0.0
+
+
+def restored_without(frequencies: Vector) -> Restoration:
+    """Return what is restored without any release, knowing the frequencies alone.
+
+    Parameters
+    ----------
+    frequencies
+        The share of each value, shape (m,), summing to 1.
+    """
+    shares = np.asarray(frequencies, dtype=np.float64)
+    return Restoration(float(shares.max()), float(shares @ shares))
+
+
+def restored_alone(
+    matrix: PerturbationMatrix, frequencies: Vector, context: Context
+) -> Restoration:
+    """Return what one recipient restores; exact.
+
+    Parameters
+    ----------
+    matrix
+        The recipient's release.
+    frequencies
+        The share of each value, shape (m,), summing to 1.
+    context
+        Progress and cancelling.
+    """
+    shares = np.asarray(frequencies, dtype=np.float64)
+    if isinstance(matrix, HadamardMatrix):
+        return Restoration(*matrix.restored(shares))
+    outcomes, everything = matrix.outcomes, np.arange(matrix.size)
+    step = max(ENTRIES_AT_ONCE // matrix.size, 1)
+    guessed = posterior = 0.0
+    for start in range(0, outcomes, step):
+        context.report(start / outcomes, "Weighing released values")
+        rows = np.arange(start, min(start + step, outcomes))
+        part = _sums(matrix.block(rows, everything) * shares)
+        guessed, posterior = guessed + part[0], posterior + part[1]
+    return Restoration(guessed, posterior)
+
+
+def weight_of_best(joint: Floats) -> Vector:
+    """Return how much the likeliest value weighs in each outcome, shape (outcomes,).
+
+    Parameters
+    ----------
+    joint
+        Pr[outcome and original = x], or what is believed of x there, shape (outcomes, m).
+    """
+    weight: Vector = joint.max(axis=1)
+    return weight
+
+
+def best_guess(belief: Floats) -> Indices:
+    """Return the likeliest value in each outcome, the first of those that are alike.
+
+    Parameters
+    ----------
+    belief
+        What is believed of each value, in any unit that rises with it, shape (outcomes, m); or of
+        one outcome, shape (m,).
+    """
+    guess: Indices = belief.argmax(axis=-1)
+    return guess
+
+
+def guessed_of_member(matrix: RetentionMatrix, shares: Vector, member: Places) -> float:
+    """Return the share of records whose value of the attribute the whole release restores; exact.
+
+    The released combination is seen, so that what other attributes tell of this one counts.
+    """
+    kept = shares * matrix.retention
+    replaced = sums_by_member(shares * (1.0 - matrix.retention) / matrix.size, member)
+    best = np.maximum(kept + replaced[member], largest_of_others(replaced)[member])
+    return float(best.sum())
+
+
+def restored_of_counts(true: Codes, columns: list[Codes], size: int) -> Restoration:
+    """Return what the true values' counts for every combination of released values tell."""
+    place = np.zeros(len(true), dtype=np.int64)
+    for codes in columns:
+        _, place = distinct(place * size + codes)
+    pairs, counts = np.unique(place * size + true, return_counts=True)
+    starts = np.flatnonzero(np.diff(pairs // size, prepend=-1))
+    records = np.add.reduceat(counts, starts)
+    guessed = np.maximum.reduceat(counts, starts).sum() / len(true)
+    squares = np.add.reduceat(counts.astype(np.float64) ** 2, starts)
+    return Restoration(float(guessed), float((squares / records).sum() / len(true)))
+
+
+def _sums(joint: Floats) -> tuple[float, float]:
+    """Add up, over outcomes, the joint weight of the best guess and of Bayes' own draws.
+
+    `joint` has a row for each outcome: Pr[outcome and original = i], shape (outcomes, m).
+    """
+    weight = joint.sum(axis=1)
+    squares = np.divide(
+        (joint * joint).sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0.0
+    )
+    return float(weight_of_best(joint).sum()), float(squares.sum())

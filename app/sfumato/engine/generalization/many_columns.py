@@ -1,0 +1,234 @@
+"""Levels of many columns, whose combinations are too many to search: found one step at a time.
+
+All columns begin at their highest level, where nothing is told. Step by step one column is shown
+more finely: the one by which least is lost for what it adds to the number of classes, as long as
+the rows that have to be suppressed stay within what is allowed. What a step costs only grows with
+the steps before it, so a step that was too much once is not tried again, and of the others mostly
+the best is looked at anew (lazy greedy search; Minoux 1978). Columns of few values are shown first
+by this rule; a second search goes by the loss alone, and the better of both is taken.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats, Integers
+from sfumato.engine.generalization.cells import WHOLE
+from sfumato.engine.generalization.coded import IntArray
+from sfumato.engine.generalization.distinct_rows import DistinctRows
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.views import Demand
+
+_DENSE: Final = 4
+_LEAST_ENTROPY: Final = 0.02
+"""Steps that add fewer nats to the classes count as if they added so many."""
+
+
+def nodes_of_many(
+    base: DistinctRows,
+    demands: Sequence[Demand],
+    allowed: Sequence[int],
+    costs: Sequence[float],
+    context: Context,
+) -> list[Node] | None:
+    """Return the levels of a chain of views, the most trusted first; None where there are none.
+
+    There are none where rows suppressed for one recipient are too few to hide from a later one.
+
+    Parameters
+    ----------
+    base
+        The rows that differ, of quasi-identifiers with one group on top.
+    demands, allowed
+        What each view has to keep, and how many rows it may suppress, the later ones' among them.
+    costs
+        How much the loss in each column counts, shape (columns,).
+    context
+        Progress and cancelling.
+    """
+    found, rows, floor = list[Node](), base, base.node
+    least = max((demand.k for demand in demands), default=1)
+    for place, (demand, most) in enumerate(zip(demands, allowed, strict=True)):
+        part = Part(context, place / len(demands), (place + 1) / len(demands))
+        same = rows.shown(floor, demand.k)
+        if found and int(rows.counts[same.suppressed].sum()) <= most:
+            node = floor
+        else:
+            tried = [
+                _Steps(rows, demand.k, most, floor, costs, by_classes, least).taken(
+                    Part(part, *share)
+                )
+                for by_classes, share in ((True, (0.0, 0.5)), (False, (0.5, 1.0)))
+            ]
+            node = min(tried, key=lambda each: _loss(rows, each, demand.k, most, costs))
+            if _loss(rows, node, demand.k, most, costs) == np.inf:
+                return None
+        rows = rows.joined(node)
+        shown = rows.shown(node, demand.k)
+        rows = replace(rows, hidden=np.where(shown.suppressed, WHOLE, np.uint64(0)))
+        found.append(node)
+        floor = node
+    return found
+
+
+def _loss(rows: DistinctRows, node: Node, k: int, most: int, costs: Sequence[float]) -> float:
+    """Return what a view loses; infinite where it suppresses too many rows."""
+    shown = rows.shown(node, k)
+    if int(rows.counts[shown.suppressed].sum()) > most:
+        return np.inf
+    return float(np.dot(costs, rows.losses(node, shown)))
+
+
+@dataclass(frozen=True)
+class _StepOutcome:
+    """What one step would make of the classes."""
+
+    classes: IntArray
+    number: int
+    suppressed: int
+    loss: float
+    entropy: float
+
+
+class _Steps:
+    """A view on its way from nothing told to as much as may be.
+
+    Parameters
+    ----------
+    rows
+        The rows as the views before leave them.
+    k, most
+        The units of the smallest class, and how many rows may be suppressed.
+    floor
+        The levels that no column may fall below.
+    costs
+        How much the loss in each column counts.
+    by_classes
+        Whether a step's gain is weighed against the classes it makes.
+    least
+        Fewer suppressed rows than so many can't be hidden from all who are trusted less.
+    """
+
+    def __init__(
+        self,
+        rows: DistinctRows,
+        k: int,
+        most: int,
+        floor: Node,
+        costs: Sequence[float],
+        by_classes: bool,
+        least: int,
+    ) -> None:
+        self._rows, self._k, self._most, self._floor = rows, k, most, floor
+        self._least = least
+        self._costs, self._by_classes = costs, by_classes
+        self._live = np.flatnonzero(rows.hidden != WHOLE)
+        self._counts: Floats = rows.counts[self._live].astype(np.float64)
+        self._codes = [codes[self._live] for codes in rows.codes]
+        self._gone = int(rows.rows - self._counts.sum())
+        self._node = [each.height for each in rows.quasi_identifiers]
+        self._lost: Floats = np.full(len(self._live), float(np.sum(costs)))
+        """What each row loses in all columns."""
+        self._classes = np.zeros(len(self._live), dtype=np.intp)
+        self._number = 1
+        self._loss = float(np.sum(costs)) * rows.rows
+        self._entropy = -float(np.log(max(self._counts.sum(), 1.0)))
+
+    def taken(self, context: Context) -> Node:
+        """Return the levels once no further step is possible.
+
+        Those of the last step whose suppressed rows are enough to hide from everybody.
+        """
+        waiting = [
+            (-np.inf, axis, level, -1)
+            for axis, height in enumerate(self._node)
+            for level in range(self._floor[axis], height)
+        ]
+        heapq.heapify(waiting)
+        steps, found = 0, tuple(self._node)
+        while waiting:
+            _, axis, level, asked = heapq.heappop(waiting)
+            if level >= self._node[axis]:
+                continue
+            if asked == steps:
+                self._take(axis, level)
+                if not self._gone or self._gone >= self._least:
+                    found = tuple(self._node)
+                steps += 1
+                context.report(1.0 - 1.0 / (1 + steps), "Adding columns one by one")
+                continue
+            gain = self._gain(axis, level)
+            if gain > 0.0:
+                heapq.heappush(waiting, (-gain, axis, level, steps))
+        return found
+
+    def _gain(self, axis: int, level: int) -> float:
+        """Return what a step saves, by the classes it makes; 0 where it is too much."""
+        found = self._outcome(axis, level)
+        if found.suppressed > self._most:
+            return 0.0
+        saved = self._loss - found.loss
+        if not self._by_classes:
+            return saved
+        return saved / max(found.entropy - self._entropy, _LEAST_ENTROPY)
+
+    def _outcome(self, axis: int, level: int) -> _StepOutcome:
+        quasi = self._rows.quasi_identifiers[axis]
+        size = quasi.sizes[level]
+        key = self._classes * size + quasi.levels[level][self._codes[axis]]
+        cells = self._number * size
+        if cells > max(1 << 16, _DENSE * len(key)):
+            key, found = pd.factorize(key)
+            cells = len(found)
+        counts = np.bincount(key, self._counts, cells)
+        stands = self._sizes(key, counts) >= self._k
+        suppressed = self._gone + int(counts[~stands].sum())
+        if 0 < suppressed < self._k and stands.any():
+            suppressed += int(counts[stands].min())  # which joins them
+        kept = stands[key]
+        before, after = (quasi.could_be[at][self._codes[axis]] for at in (self._node[axis], level))
+        lost = self._lost - self._costs[axis] * (before - after)
+        shown = float((lost * self._counts)[kept].sum())
+        loss = shown + suppressed * float(np.sum(self._costs))
+        present = counts[counts > 0]
+        entropy = -float((present * np.log(present)).sum()) / max(self._rows.rows, 1)
+        return _StepOutcome(key, cells, suppressed, loss, entropy)
+
+    def _sizes(self, classes: IntArray, counts: Floats | Integers) -> Integers:
+        """Return how many units each class has, as far as that decides whether it stands."""
+        sizes: Integers = counts.astype(np.int64)
+        if self._rows.units is None:
+            return sizes
+        unsure = np.flatnonzero(sizes >= self._k)
+        everything = np.full(len(self._rows.counts), len(sizes), dtype=np.intp)
+        everything[self._live] = classes
+        units = self._rows.units_in(everything, len(sizes) + 1, unsure)
+        return np.where(sizes >= self._k, units[:-1], sizes)
+
+    def _take(self, axis: int, level: int) -> None:
+        found = self._outcome(axis, level)
+        quasi, codes = self._rows.quasi_identifiers[axis], self._codes[axis]
+        gain = quasi.could_be[self._node[axis]][codes] - quasi.could_be[level][codes]
+        self._lost = self._lost - self._costs[axis] * gain
+        self._node[axis] = level
+        counts = np.bincount(found.classes, self._counts, found.number)
+        sizes = self._sizes(found.classes, counts)
+        kept = (sizes >= self._k)[found.classes]
+        self._loss, self._entropy = found.loss, found.entropy
+        self._gone += int(self._counts[~kept].sum())
+        # Rows that are suppressed once are suppressed at every finer level.
+        self._live, self._counts, self._lost = (
+            self._live[kept],
+            self._counts[kept],
+            self._lost[kept],
+        )
+        self._codes = [each[kept] for each in self._codes]
+        self._classes, present = pd.factorize(found.classes[kept])
+        self._number = max(len(present), 1)

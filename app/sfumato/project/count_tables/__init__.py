@@ -1,0 +1,1 @@
+"""Tables of counts with noise on the ladder: making them, their bundles, and what they cost."""

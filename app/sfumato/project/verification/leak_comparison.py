@@ -1,0 +1,295 @@
+"""A leaked file compared with the releases that it may come from, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.mixed_files import (
+    ColumnCells,
+    mixed_likelihood,
+    mixings,
+    with_mixing,
+)
+from sfumato.engine.disclosure.tracing import (
+    ABSENT,
+    LeakCounts,
+    RowGroups,
+    RowOrigin,
+    TracedLeak,
+    count_rows,
+)
+from sfumato.engine.table.table import Table
+from sfumato.formats.comparison import as_text, common_positions, is_number
+from sfumato.project.document.edits import true_together
+from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.verification.leak_candidates import LeakCandidate, made_again, opened
+
+_CELLS_TRIED: Final = 40_000_000
+"""So many cells are mixed at most to see whether a file was; beyond that, a part of the rows is."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnitsLeft:
+    """What is known of the units of a table's rows that leave.
+
+    Parameters
+    ----------
+    sizes
+        How many rows of its unit leave, with each of the rows that may be leaked ones, shape (n,);
+        0 where it does not leave itself.
+    largest
+        The most rows of one unit that leave.
+    constant
+        The columns, as they are shown, that are the same in all of them of every unit.
+    """
+
+    sizes: npt.NDArray[np.int64]
+    largest: int
+    constant: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LeakSource:
+    """The rows of a table that a leaked file may show, and what is known of all its rows.
+
+    Parameters
+    ----------
+    table
+        These rows. The others are like no leaked one in what no release perturbs.
+    rows
+        How many rows the table has, n.
+    candidates
+        Make these rows' columns.
+    different
+        How many different values a column has at least, by name.
+    occurs
+        How often each leaked value stands in a column of the table, shape (k,), by the places of
+        what makes it (`LeakCandidate.maker`) and the column's name.
+    units_left
+        Finds what is known of the units of all rows that leave.
+    """
+
+    table: Table
+    rows: int
+    candidates: tuple[LeakCandidate, ...]
+    different: Mapping[str, int]
+    occurs: Mapping[tuple[int, str], npt.NDArray[np.int64]]
+    units_left: Callable[[LeakCandidate, Mapping[str, pd.Series]], UnitsLeft]
+
+
+class LeakComparison:
+    """A leaked file beside the releases that it may come from, column by column."""
+
+    def __init__(self, leak: Table, source: LeakSource, telling: Sequence[str]) -> None:
+        self._leak, self._source, self._telling = leak, source, telling
+        self._candidates = source.candidates
+        self._different = dict(source.different)
+        self._start = RowGroups.before_any_column(leak.rows, source.table.rows)
+        self._shown: list[dict[str, pd.Series]] = []
+        self._open: dict[tuple[int, str], dict[str, pd.Series]] = {}
+        names = [name for name in leak.columns if name not in telling]
+        for candidate in self._candidates:
+            if candidate.seen not in self._open:
+                self._open[candidate.seen] = opened(candidate.maker, names, candidate.view)
+
+    def counts(self, context: Context) -> tuple[LeakCounts, tuple[str, ...]]:
+        """Count the leaked rows in every candidate; return the columns compared as well."""
+        groups, had = [], []
+        starts = {seen: self._split(self._start, shown) for seen, shown in self._open.items()}
+        # The policy that explains most of the rows tells how the table's own rows look.
+        nearest = max(self._candidates, key=lambda one: starts[one.seen].found)
+        self._nearest = start = starts[nearest.seen]
+        every = -(-len(mixings(len(self._candidates), True)) * self._source.rows // _CELLS_TRIED)
+        self._tried = start.leaked % max(every, 1) == 0
+        self._kept = np.flatnonzero((start.table != ABSENT) & (start.table % max(every, 1) == 0))
+        for place, candidate in enumerate(self._candidates):
+            part = Part(context, place / len(self._candidates), (place + 1) / len(self._candidates))
+            part.report(0.0, Sentence("Making the release to {name} again", name=candidate.name))
+            seen = candidate.seen
+            made = made_again(candidate, self._telling, part)
+            if every:
+                self._shown.append({name: each.iloc[self._kept] for name, each in made.items()})
+            groups.append(self._split(starts[seen], made))
+            had.append({*self._open[seen], *made})
+        everything = set().union(*had)
+        compared = sorted(
+            (name for name in self._leak.columns if name in everything),
+            key=lambda name: name in self._telling,
+        )
+        whole = RowGroups.before_any_column(self._leak.rows, self._leak.rows)
+        for name in compared:
+            whole = split_by(whole, self._leak.column(name), self._leak.column(name), {})
+        added = np.array([self._chance(everything - own) for own in had])
+        context.report(1.0, "Comparing with the table itself")
+        telling, self._whole = self._telling, whole.leaked
+        ways = _ways(start, self._leak, telling, nearest.maker, self._different, self._source)
+        lacked = self._chance(everything - {*self._open[nearest.seen], *telling})
+        ways = [replace(way, others=way.others * lacked) for way in ways]
+        possible = float(prod(map(float, self._different.values())))
+        together = self._together(starts, whole)
+        found = count_rows(groups, self._source.rows, possible, ways, whole, added, together)
+        return found, tuple(compared)
+
+    def mixed(self, traced: TracedLeak, counts: LeakCounts, context: Context) -> TracedLeak:
+        """Return what the file tells if cells of several candidates may have been mixed.
+
+        Parameters
+        ----------
+        traced, counts
+            What it tells if whole rows were mixed at most, and what that was found from.
+        """
+        if min(map(len, self._shown), default=0) < len(self._telling):
+            return traced
+        columns = [self._cells(name) for name in self._telling]
+        tried = mixings(len(self._shown), any(each.is_number for each in columns))
+        if not tried or not self._tried.any():
+            return traced
+        start = self._nearest
+        start = RowGroups(start.leaked[self._tried], start.table[self._kept], start.count)
+        found = np.zeros((len(tried), len(counts.leaked)))
+        whole = self._whole[self._tried]
+        for place, mixing in enumerate(tried):
+            context.report(0.8 * place / len(tried), "Weighing the releases")
+            found[place, whole] = mixed_likelihood(mixing, columns, start, self._source.rows)
+        rows = np.isin(np.arange(len(counts.leaked)), whole)
+        part = Part(context, 0.8, 1.0)
+        return with_mixing(traced, counts.only(rows), tried, found[:, rows], part)
+
+    def _cells(self, name: str) -> ColumnCells:
+        """Return a perturbed column of the file and of every candidate as ordered numbers."""
+        every = [self._leak.column(name)[self._tried], *(shown[name] for shown in self._shown)]
+        number = all(is_number(column) for column in every)
+        if number:
+            cells = [column.to_numpy(dtype=np.float64, na_value=np.nan) for column in every]
+        else:
+            texts = [as_text(column) for column in every]
+            known = sorted(set().union(*(column.dropna().unique() for column in texts)))
+            codes = [pd.Categorical(column, categories=known).codes for column in texts]
+            cells = [np.where(code < 0, np.nan, code.astype(np.float64)) for code in codes]
+        return ColumnCells(cells[0], np.stack(cells[1:]), number)
+
+    def _together(
+        self, starts: Mapping[tuple[int, str], RowGroups], whole: RowGroups
+    ) -> npt.NDArray[np.int64] | None:
+        """Return how many leaked rows may show one draw with each, at most, shape (k,).
+
+        Where an attribute is drawn once for a unit these are the unit's rows in the file. Which
+        they are is not known; but they are no more than such a unit has in the table, and no more
+        than the leaked rows that are alike in all that is the same in a unit's rows.
+        """
+        found: npt.NDArray[np.int64] | None = None
+        for candidate in self._candidates:
+            names = [n for plan in candidate.plans if plan.by_unit for n in plan.attributes]
+            once = [name for name in names if name in self._telling]
+            if not once:
+                continue
+            most = self._rows_of_a_unit(candidate, once, starts[candidate.seen])
+            found = most if found is None else np.maximum(found, most)
+        if found is None:
+            return None
+        # Rows alike in every column compared count alike.
+        most = np.zeros(whole.count, dtype=np.int64)
+        np.maximum.at(most, whole.leaked, found)
+        return most[whole.leaked]
+
+    def _rows_of_a_unit(
+        self, candidate: LeakCandidate, once: Sequence[str], start: RowGroups
+    ) -> npt.NDArray[np.int64]:
+        """Return how many of a candidate's rows in the file may be of one unit, shape (k,)."""
+        left = self._source.units_left(candidate, self._open[candidate.seen])
+        known = (start.table != ABSENT) & (left.sizes > 0)
+        most = np.zeros(start.count, dtype=np.int64)
+        np.maximum.at(most, start.table[known], left.sizes[known])
+        bound = most[start.leaked]
+        # A row that is like none of the table's may be of any unit.
+        bound[bound == 0] = left.largest
+        alike = RowGroups.before_any_column(self._leak.rows, self._leak.rows)
+        for name in (*once, *left.constant):
+            alike = split_by(alike, self._leak.column(name), self._leak.column(name), {})
+        here = np.bincount(alike.leaked)[alike.leaked]
+        together: npt.NDArray[np.int64] = np.minimum(bound, here)
+        return together
+
+    def _chance(self, names: Collection[str]) -> float:
+        """Return how likely the values of columns are that a release does not have."""
+        return float(prod(1.0 / self._different[name] for name in names))
+
+    def _split(self, groups: RowGroups, columns: Mapping[str, pd.Series]) -> RowGroups:
+        for name, column in columns.items():
+            groups = split_by(groups, column, self._leak.column(name), self._different)
+        return groups
+
+
+def _ways(
+    start: RowGroups,
+    leak: Table,
+    telling: Sequence[str],
+    regenerator: Regenerator,
+    different: Mapping[str, int],
+    source: LeakSource,
+) -> list[RowOrigin]:
+    """Return how rows can come about without any release, the table itself last.
+
+    The columns that no release perturbs are the table's, and so are some of the others. The rest
+    is drawn by chance: evenly, or as often as each value occurs in the table.
+    """
+    truth = {name: regenerator.unperturbed(name) for name in telling}
+    even = {name: np.full(leak.rows, 1.0 / different[name]) for name in telling}
+    if any(column is None for column in truth.values()):
+        return [RowOrigin(start, _product(even.values(), leak.rows), shows_truth=False)]
+    true = {name: column for name, column in truth.items() if column is not None}
+    usual = {}
+    for name in true:
+        usual[name] = source.occurs[id(regenerator), name] / source.rows
+    ways = []
+    for kept in true_together(telling):
+        groups = start
+        for name in kept:
+            groups = split_by(groups, true[name], leak.column(name), dict(different))
+        # With all columns true nothing is left to chance.
+        for chances in (even, usual) if len(kept) < len(telling) else (even,):
+            others = _product((chances[name] for name in telling if name not in kept), leak.rows)
+            ways.append(RowOrigin(groups, others, shows_truth=bool(kept)))
+    return ways
+
+
+def occurrences(true: pd.Series, leaked: pd.Series) -> npt.NDArray[np.int64]:
+    """Return how often each leaked value occurs in a column of the table, shape (k,)."""
+    places, leaked_places = common_positions(*alike(true, leaked))
+    # Missing is -1, and what the table does not have lies below.
+    counts = np.bincount(places + 1, minlength=1)
+    found: npt.NDArray[np.int64] = counts[np.maximum(leaked_places + 1, 0)]
+    return np.where(leaked_places < -1, 0, found)
+
+
+def _product(factors: Iterable[npt.NDArray[np.float64]], rows: int) -> npt.NDArray[np.float64]:
+    product: npt.NDArray[np.float64] = np.prod([np.ones(rows), *factors], axis=0)
+    return product
+
+
+def split_by(
+    groups: RowGroups, released: pd.Series, leaked: pd.Series, different: dict[str, int]
+) -> RowGroups:
+    """Return groups split by one more column, and say how many values it has in `different`."""
+    expected, actual = alike(released, leaked)
+    table_places, leaked_places = common_positions(expected, actual)
+    name = str(leaked.name)
+    # One more would make chance less likely than it is, and speak for every release.
+    different[name] = max(different.get(name, 1), len(np.unique(table_places)))
+    return groups.split_by(leaked_places, table_places)
+
+
+def alike(released: pd.Series, leaked: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Return both columns as text where one was read as numbers and the other was not."""
+    if is_number(released) == is_number(leaked):
+        return released, leaked
+    return as_text(released), as_text(leaked)

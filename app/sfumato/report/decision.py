@@ -1,0 +1,144 @@
+"""The first page of a report: what is to be decided, in tables that can be signed and filed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+
+from sfumato.analysis.board import recipients_in_order
+from sfumato.analysis.verdicts import verdict_of
+from sfumato.engine.core.leaving import Leaves
+from sfumato.engine.core.wording import Sentence, as_sentence, joined
+from sfumato.engine.mechanisms.base import PromiseFigure
+from sfumato.formats.language import localized, said, worded
+from sfumato.formats.terms import TERM_TITLES, ReleaseTerms
+from sfumato.plots.axes import whole
+from sfumato.project.release.byproducts import byproducts_that_remain
+from sfumato.report.blocks import (
+    Block,
+    Bullets,
+    Paragraph,
+    ReportGrid,
+    ReportSection,
+    SignatureLines,
+)
+from sfumato.report.history import heads
+from sfumato.report.material import ReportMaterial, ReportOptions
+
+_WAYS = (
+    Leaves.EXACT,
+    Leaves.COARSENED,
+    Leaves.RANDOMISED,
+    Leaves.PSEUDONYM,
+    Leaves.LEFT_OUT,
+    Leaves.UNDECIDED,
+)
+"""How columns leave, in the order in which they are told."""
+_MOST_FIGURES = 2
+_SETTINGS = frozenset({"p", "m", "σ²"})
+"""What was set, and promises nothing by itself."""
+_MOST_REMAINING = 6
+
+
+def decision(material: ReportMaterial, options: ReportOptions) -> ReportSection:
+    """Return what is decided: for what, by whom, who gets what, what is promised and what remains.
+
+    Parameters
+    ----------
+    material
+        What the report tells of.
+    options
+        Who it is for.
+    """
+    rows = tuple(_stated(material, options))
+    blocks: list[Block] = [ReportGrid(heads("To be decided", "Stated"), rows, row_heads=True)]
+    people = tuple(_people(material, options))
+    if people:
+        found = heads("What was found") if options.internal else ()  # it counts the true table
+        head = (*heads("Recipient", "What they get", "What is promised"), *found)
+        blocks.append(ReportGrid(head, people, row_heads=True))
+    blocks += _remaining(material)
+    blocks.append(SignatureLines(("Decided by (name, role)", "Date", "Signature")))
+    return ReportSection("Decision", tuple(blocks))
+
+
+def _stated(material: ReportMaterial, options: ReportOptions) -> Iterator[tuple[str, str]]:
+    """Yield the terms of the project, stated or not, and how large the table is."""
+    document = material.document
+    terms = document.terms or ReleaseTerms()
+    nothing = worded("not stated")
+    for name, title in TERM_TITLES.items():
+        yield said(title), getattr(terms, name) or nothing
+    known = options.internal or material.rows >= options.threshold
+    records = (
+        worded("{rows} {rows:record|records}", rows=whole(material.rows))
+        if known
+        else worded(
+            "fewer than {threshold} {threshold:record|records}", threshold=options.threshold
+        )
+    )
+    columns = len(document.columns)
+    yield (
+        worded("Table"),
+        f"{document.title or worded('Untitled table')}: {records}, "
+        + worded("{columns} {columns:column|columns}", columns=columns),
+    )
+    names = [recipient.name for recipient in document.recipients]
+    public = worded("the public") if document.is_published_only else worded("nobody yet")
+    yield worded("Recipients"), ", ".join(names) or public
+
+
+def _people(material: ReportMaterial, options: ReportOptions) -> Iterator[tuple[str, ...]]:
+    """Yield for each recipient how the columns leave, the promises' figures, and the verdict."""
+    document = material.document
+    verdicts = {each.recipient: verdict_of(each) for each in material.found}
+    for recipient in recipients_in_order(document, material.attributes):
+        by_way: dict[Leaves, list[str]] = {}
+        for column, way in material.ways.get(recipient.name, {}).items():
+            by_way.setdefault(way, []).append(column)
+        gets = [f"{said(way.word)}: {', '.join(by_way[way])}" for way in _WAYS if way in by_way]
+        view = recipient.view
+        if view is not None and view.suppression > 0.0:
+            gets.append(
+                worded("suppressed: single cells that stand out")
+                if view.cells
+                else worded("suppressed: rows that stand out")
+            )
+        promises = (
+            f"{told.entry.key}: {', '.join(_figures(told.promise.facts))}"
+            for told in material.guarantee.for_recipient(recipient.name)
+        )
+        told = (recipient.name, "; ".join(gets), "; ".join(promises) or worded("nothing"))
+        verdict = verdicts.get(recipient.name)
+        if not options.internal:
+            yield told
+        elif verdict is None:
+            yield *told, worded("not checked")
+        else:
+            stands = Sentence("{word}.", word=as_sentence(verdict.standing.word))
+            yield *told, joined(stands, verdict.sentence)
+
+
+def _figures(facts: tuple[PromiseFigure, ...]) -> Iterator[str]:
+    told = (fact for fact in facts if fact.symbol not in _SETTINGS)
+    for fact in islice(told, _MOST_FIGURES):
+        value = "∞" if math.isinf(fact.value) else localized(f"{fact.value:.4g}")
+        yield f"{said(fact.title)} {fact.symbol} = {value}"
+
+
+def _remaining(material: ReportMaterial) -> Iterator[Block]:
+    """Yield what nobody is promised; the whole list is told of the promises."""
+    guarantee, document = material.guarantee, material.document
+    found = dict.fromkeys(
+        (
+            *guarantee.cautions,
+            *(byproducts_that_remain(document, document.recipients) if document.policy else ()),
+            *(limit for told in guarantee.promises for limit in told.promise.limits),
+        )
+    )
+    if found:
+        yield Paragraph("What remains:")
+        yield Bullets(tuple(found)[:_MOST_REMAINING])
+        if len(found) > _MOST_REMAINING:
+            yield Paragraph("The rest stands below, with the promises.", "note")

@@ -1,0 +1,1 @@
+"""The board: every column of the table by every recipient, and who gets what."""

@@ -1,0 +1,57 @@
+"""What a finding's button does: the edit that mends it, at once or after reading the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from sfumato.analysis.findings import Remedy
+from sfumato.analysis.readiness import fits, mended
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
+from sfumato.project.document.model import Document
+from sfumato.ui.look.wording import spoken
+from sfumato.ui.state.insights import column_source
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.messages import Message
+
+MENDING_JOB: Final = "releases-mending"
+
+
+def mend(session: Session, remedy: Remedy, unfit: Callable[[], object]) -> None:
+    """Take a remedy, as one edit.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    remedy
+        What mends a finding.
+    unfit
+        Called where what it is for is gone: it was offered before an edit.
+    """
+    before = session.document
+    if remedy.reading is not None:
+        session.reading_requested.emit(remedy.reading)
+        return
+    if not fits(before, remedy):
+        unfit()
+        return
+    words = spoken(remedy.words).partition(":")[0]
+    if not remedy.deed.needs_rows:
+        session.edit(words, mended(before, remedy))
+        return
+    source, noise = column_source(session.held), session.noise
+    if source is None:
+        return
+
+    def work(context: Context) -> Document:
+        context.report(0.0, words)
+        return mended(before, remedy, source, noise, context)
+
+    def refuse(error: SfumatoError) -> None:
+        session.message.emit(Message.of_error(error, topic="ready"))
+
+    keep = session.unless_changed(words, partial(session.edit, words))
+    session.runner.run(words, work, keep, refuse, key=MENDING_JOB)

@@ -1,0 +1,172 @@
+"""A whole plan: what is decided stays, and releases by it hold what they are said to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.analysis.safe_plan import SafePlan, propose_plan
+from sfumato.analysis.views import proposed_share
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.errors import Cancelled, PolicyError
+from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.proposals import propose_columns
+from sfumato.engine.table.table import Table
+from sfumato.project.document.edits import with_entry
+from sfumato.project.document.generalization import Generalization
+from sfumato.project.document.model import Document, Recipient, TableSource
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.long_survey import surveyed
+from sfumato.project.release.release import make_release
+from tests.analysis.test_accepted_proposals import companies, survey, visits
+from tests.household import household_survey
+from tests.project.making import CHEAP, PASSPHRASE, noon
+
+TABLES = {"companies": companies, "visits": visits, "survey": survey}
+
+
+def opened(frame: pd.DataFrame) -> tuple[Document, Table]:
+    """Return a table, and the document that is made of it without any rules."""
+    table = Table(frame)
+    source = TableSource("/data/table.csv", "ab" * 32, table.rows)
+    return Document(title="table", source=source, columns=propose_columns(table)), table
+
+
+def planned(tmp_path, frame: pd.DataFrame, document: Document | None = None) -> SafePlan:
+    made, table = opened(frame)
+    path = tmp_path / "made.sfumato"
+    with ProjectFile.create(path, PASSPHRASE, document or made, cost=CHEAP, clock=noon) as project:
+        return propose_plan(project.document, table, project.keys, (), Silent())
+
+
+def smallest_class(data: pd.DataFrame, names: list[str]) -> int:
+    """Count the smallest class of rows that show the same, as whoever has the file does."""
+    seen: dict[tuple[str, ...], int] = {}
+    for row in data[names].astype(str).itertuples(index=False, name=None):
+        seen[row] = seen.get(row, 0) + 1
+    return min(seen.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(TABLES))
+def test_releases_by_a_plan_are_made_and_keep_their_classes(tmp_path, name):
+    document, table = opened(TABLES[name]())
+    path = tmp_path / "made.sfumato"
+    with ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon) as project:
+        plan = propose_plan(document, table, project.keys, (), Silent())
+        assert plan.is_safe, [one.sentence for each in plan.after for one in each.standing]
+        assert not plan.before
+        project.save_document(plan.document)
+        assert plan.document.recipients[0].name == "Trusted partner"
+        for recipient in plan.document.recipients:
+            out = make_release(project, table, recipient.name, tmp_path / "out", "csv", Silent())
+            data = pd.read_csv(out.path / "data.csv", dtype=str, keep_default_na=False)
+            assert len(data) == table.rows
+            open_names = [
+                spec.name
+                for spec in plan.document.columns
+                if spec.role is Role.QUASI_IDENTIFIER and spec.name in data
+            ]
+            assert recipient.view is not None
+            assert smallest_class(data, open_names) >= recipient.view.k
+
+
+@pytest.mark.slow
+def test_a_survey_of_many_columns_gets_a_plan_whose_randomised_columns_are_worth_something(
+    tmp_path,
+):
+    plan = planned(tmp_path, household_survey(400))
+    assert plan.is_safe
+    told = [str(step.told) for step in plan.steps]
+    assert any(one.startswith("Kept: ") for one in told)
+    assert any(one.startswith("What each further column costs: ") for one in told)
+    trusted = plan.worth[0]
+    assert trusted.recipient == "Trusted partner"
+    assert {one.column for one in trusted.columns} == {"disability", "religion", "income"}
+    assert min(one.records for one in trusted.columns) >= 100
+
+
+def test_what_is_decided_stays(tmp_path):
+    document, table = opened(visits())
+    spec = replace(document.column("diagnosis"), role=Role.SENSITIVE)
+    document = document.with_column(surveyed(table).with_domain(spec))
+    document = replace(document, recipients=(Recipient("Institute", {}),))
+    (attribute,) = surveyed(table).attributes([document.column("diagnosis")])
+    settings = mechanism_called("uniform").default_settings((attribute,))
+    document = with_entry(document, attribute, "uniform", settings)
+    plan = planned(tmp_path, visits(), document)
+    assert plan.before
+    assert plan.document.policy == document.policy
+    [institute] = plan.document.recipients
+    assert institute.statements == document.recipients[0].statements
+    assert plan.document.column("cost") == document.column("cost")
+
+
+@pytest.mark.slow
+def test_a_plan_that_lacks_nothing_changes_nothing(tmp_path):
+    plan = planned(tmp_path, visits())
+    (tmp_path / "more").mkdir()
+    again = planned(tmp_path / "more", visits(), plan.document)
+    assert again.steps == ()
+    assert again.document == plan.document
+    assert str(again.summary).startswith("Nothing keeps releases back today.")
+
+
+def test_a_table_in_which_nothing_seems_private_is_refused_by_name(tmp_path):
+    frame = pd.DataFrame({"colour": ["red", "blue"] * 20, "size": ["s", "m", "l", "xl"] * 10})
+    with pytest.raises(PolicyError, match="No column is sensitive"):
+        planned(tmp_path, frame)
+
+
+def test_a_plan_can_be_stopped(tmp_path):
+    document, table = opened(visits())
+    path = tmp_path / "made.sfumato"
+    told: list[float] = []
+    watching = Callback(lambda fraction, _text: told.append(fraction), lambda: len(told) > 2)
+    with (
+        ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon) as project,
+        pytest.raises(Cancelled),
+    ):
+        propose_plan(document, table, project.keys, (), watching)
+    assert told
+
+
+@pytest.mark.parametrize(
+    ("ks", "rows", "share"),
+    [([5, 20], 100_000, 0.01), ([5, 20], 400, 0.05), ([5, 20], 1_999, 0.02), ([5, 20], 50, 0.01)],
+)
+def test_the_proposed_share_lets_everybody_suppress_some_where_a_table_is_small(ks, rows, share):
+    assert proposed_share(ks, rows) == share
+    if share != 0.01 or rows >= 100_000:
+        assert int(share * rows + 1e-9) >= max(ks)
+
+
+@pytest.mark.slow
+def test_sampled_figures_of_a_plan_are_those_of_its_releases(tmp_path):
+    frame = visits()
+    document, table = opened(frame)
+    path = tmp_path / "made.sfumato"
+    shares = []
+    with ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon) as project:
+        plan = propose_plan(document, table, project.keys, (), Silent())
+        project.save_document(plan.document)
+        detail = {(one.recipient, one.column): one for each in plan.worth for one in each.details}
+        for recipient in plan.document.recipients:
+            out = make_release(project, table, recipient.name, tmp_path / "out", "csv", Silent())
+            data = pd.read_csv(out.path / "data.csv", dtype=str, keep_default_na=False)
+            for (who, column), told in detail.items():
+                if who == recipient.name:
+                    shares.append((told.hidden, float(np.mean(data[column] == "*"))))
+    assert shares
+    assert all(abs(told - found) < 1e-9 for told, found in shares)
+
+
+def test_beside_a_generalized_table_no_releases_are_planned(tmp_path):
+    document, _ = opened(visits())
+    document = replace(document, generalization=Generalization("diagnosis", ("sex",)))
+    with pytest.raises(PolicyError, match="publishes a generalized table"):
+        planned(tmp_path, visits(), document)

@@ -1,0 +1,99 @@
+"""Levels of many columns, found step by step: what is stated is kept, and little more is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization import chain
+from sfumato.engine.generalization.chain import find_chain
+from sfumato.engine.generalization.views import Demand
+from tests.engine.generalization.tables import coded_tables, quasi
+from tests.thorough import tried
+
+
+def smallest_shown(attributes, view, units=None):
+    """Count the smallest class of what is shown, from its labels alone."""
+    columns = {
+        each.name: each.levels[level][each.codes].astype(str)
+        for each, level in zip(attributes, view.node, strict=True)
+    }
+    frame = pd.DataFrame(columns)
+    frame[view.suppressed] = "*"
+    names = list(frame.columns)
+    if units is None:
+        return frame.groupby(names).size().min()
+    return frame.assign(unit=units).groupby(names)["unit"].nunique().min()
+
+
+@pytest.fixture
+def step_by_step(monkeypatch):
+    """As if every table had too many combinations of levels to search."""
+    monkeypatch.setattr(chain, "LARGEST_LATTICE", 0)
+
+
+@settings(max_examples=tried(60))
+@given(coded_tables(), st.sampled_from([(2, 3), (1, 4), (3, 3)]), st.booleans())
+def test_classes_shares_and_order_are_kept_and_what_is_suppressed_is_nested(table, ks, by_unit):
+    attributes = [each.with_one_group_on_top() for each in table.quasi_identifiers]
+    rows = len(attributes[0].codes)
+    units = np.arange(rows) // 2 if by_unit else None
+    counted = rows if units is None else int(units.max()) + 1
+    demands = [Demand(min(k, counted), 0.3) for k in ks]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(chain, "LARGEST_LATTICE", 0)
+        views = find_chain(attributes, demands, Silent(), units)
+    for view, demand in zip(views, demands, strict=True):
+        assert smallest_shown(attributes, view, units) >= demand.k
+        assert view.suppressed_rows <= 0.3 * rows
+    finer, coarser = views
+    assert all(a <= b for a, b in zip(finer.node, coarser.node, strict=True))
+    assert not (finer.suppressed & ~coarser.suppressed).any()
+
+
+def survey(rows, columns):
+    """Return columns of two to six values, the first of two each, made without chance."""
+    place = np.arange(rows)
+    found = []
+    for at in range(columns):
+        size = 2 + at % 5
+        codes = (place * (2 * at + 3) // (at + 1) + place // 7 * at) % size
+        found.append(quasi(f"c{at}", codes, np.zeros(size, dtype=int)))
+    return found
+
+
+def test_little_more_is_lost_than_by_searching_all_combinations(step_by_step, monkeypatch):
+    attributes, demands = survey(3_000, 8), [Demand(5, 0.01)]
+    (found,) = find_chain(attributes, demands, Silent())
+    monkeypatch.undo()
+    (best,) = find_chain(attributes, demands, Silent())
+    assert best.loss <= found.loss <= best.loss + 0.1
+
+
+def test_columns_that_matter_more_are_kept(step_by_step):
+    attributes, demands = survey(400, 8), [Demand(5, 0.01)]
+    weights = [1.0] * 7 + [20.0]
+    (found,) = find_chain(attributes, demands, Silent(), importance=weights)
+    assert found.node[7] == 0
+
+
+def test_forty_columns_are_answered():
+    attributes, demands = survey(2_000, 40), [Demand(5, 0.01), Demand(20, 0.01)]
+    views = find_chain(attributes, demands, Silent())
+    smallest = [smallest_shown(attributes, view) for view in views]
+    assert smallest[0] >= 5
+    assert smallest[1] >= 20
+    assert sum(level == 0 for level in views[0].node) >= 4
+
+
+def test_what_is_suppressed_for_one_is_enough_to_hide_from_all():
+    """Fewer than the largest k could not be suppressed for the recipient with that k."""
+    attributes, demands = survey(400, 40), [Demand(3, 0.1), Demand(20, 0.1)]
+    views = find_chain(attributes, demands, Silent())
+    assert [view.suppressed_rows == 0 or view.suppressed_rows >= 20 for view in views] == [True] * 2
+    assert smallest_shown(attributes, views[0]) >= 3
+    assert smallest_shown(attributes, views[1]) >= 20

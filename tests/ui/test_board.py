@@ -1,0 +1,428 @@
+"""The board: who gets what, by mouse, by keys alone and read cell by cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+from time import thread_time
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QLabel
+
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.leaving import Leaves
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Recipient, ViewRule
+from sfumato.ui.look.theme import scaled
+from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.panels.policy.board.drawer import DRAWER
+from sfumato.ui.panels.policy.board.view import DRAGGED, NARROWEST
+from sfumato.ui.panels.policy.whole_plan import PlanDialog
+from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
+from tests.ui.hands import dialog_of, on_screen, type_into
+from tests.ui.policy_steps import statement
+
+LEFT = Qt.MouseButton.LeftButton
+UNIQUE = 60
+"""In a table of so many rows everybody has an age of their own."""
+READ = Qt.ItemDataRole.AccessibleTextRole
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    session.store.setValue(DRAWER, 0)
+    return on_screen(qtbot, PANEL(session), 1000, 800)
+
+
+def opened(qtbot, panel, document=None, rows=400):
+    document = protected() if document is None else document
+    open_clinic(panel.session, document, clinic_table(rows))
+    wait_for_jobs(qtbot, panel.session)
+    return panel.board
+
+
+def cell_at(board, name, recipient):
+    index = board.model.index(*board.model.place_of(name, recipient))
+    board.view.setCurrentIndex(index)
+    return index
+
+
+def cell(board, name, recipient):
+    return board.model.cell(*board.model.place_of(name, recipient))
+
+
+def drag(qtbot, board, index, steps):
+    """Drag a cell by so many steps: to the left for more, to the right for less."""
+    where = board.view.visualRect(index).center()
+    viewport = board.view.viewport()
+    qtbot.mousePress(viewport, LEFT, pos=where)
+    for step in range(1, abs(steps) + 1):
+        by = -scaled(DRAGGED) * step * (1 if steps > 0 else -1)
+        qtbot.mouseMove(viewport, where + QPoint(by, 0))
+    qtbot.mouseRelease(viewport, LEFT, pos=where)
+
+
+def test_the_policy_begins_at_the_board(panel):
+    assert not panel.drawer.is_open
+    assert panel.board.view.accessibleName() == "Who gets what"
+
+
+def test_each_cell_says_what_a_recipient_gets_in_one_sentence(qtbot, panel):
+    board = opened(qtbot, panel)
+    read = {
+        (name, who): cell_at(board, name, who).data(READ)
+        for name in ("name", "age", "disease", "ward")
+        for who in ("Clinic A", "Public")
+    }
+    assert read["name", "Public"] == "Public, name: left out"
+    assert read["age", "Public"] == "Public, age: exact, 20 stays 20"
+    assert read["disease", "Clinic A"].startswith(
+        "Clinic A, disease: randomised, the true value in"
+    )
+    assert " 70 of 100 records" in read["disease", "Clinic A"]
+    assert read["ward", "Public"] == "Public, ward: exact, south stays south"
+
+
+def test_recipients_stand_from_the_most_trusted_to_the_least(qtbot, panel):
+    levels = {"Public": 0.1, "Institute": 0.3, "Clinic A": 0.6}
+    board = opened(qtbot, panel, protected(levels))
+    assert board.model.people == ("Clinic A", "Institute", "Public")
+
+
+def test_dragging_a_cell_to_the_left_gives_more_and_is_one_step_of_undo(qtbot, panel):
+    board = opened(qtbot, panel)
+    before = panel.session.document
+    index = cell_at(board, "disease", "Institute")
+    drag(qtbot, board, index, 3)
+    more = statement(panel, "Institute")["retention_probability"]
+    assert more > 0.4
+    drag(qtbot, board, index, -2)
+    assert 0.3 < statement(panel, "Institute")["retention_probability"] < more
+    panel.session.undo()
+    assert statement(panel, "Institute")["retention_probability"] == more
+    panel.session.undo()
+    assert panel.session.document == before
+
+
+def test_plus_and_minus_move_a_cell_by_keys(qtbot, panel):
+    board = opened(qtbot, panel)
+    cell_at(board, "disease", "Public")
+    board.view.setFocus()
+    qtbot.keyClick(board.view, Qt.Key.Key_Plus)
+    assert statement(panel, "Public")["retention_probability"] > 0.1
+    for _ in range(2):
+        qtbot.keyClick(board.view, Qt.Key.Key_Minus)
+    assert statement(panel, "Public")["retention_probability"] < 0.1
+
+
+def test_a_quasi_identifier_without_a_hierarchy_gets_one_by_a_click(qtbot, panel):
+    board = opened(qtbot, panel)
+    cell_at(board, "age", "Public")
+    qtbot.keyClick(board.view, Qt.Key.Key_Minus)
+    [message] = panel.messages.messages
+    assert "age has no hierarchy yet" in message.text
+    message.actions[0].run()
+    wait_for_jobs(qtbot, panel.session)
+    cell_at(board, "age", "Public")
+    qtbot.keyClick(board.view, Qt.Key.Key_Minus)
+    public = cell(board, "age", "Public")
+    assert public.leaves is Leaves.COARSENED
+    assert panel.session.document.recipient("Public").view.levels == {"age": 1}
+    assert cell(board, "age", "Clinic A").leaves is Leaves.EXACT
+    said = cell_at(board, "age", "Public").data(READ)
+    assert said.startswith("Public, age: coarsened, 20 becomes ")
+
+
+def test_what_nobody_gets_can_not_be_moved_and_says_where_it_is_decided(qtbot, panel):
+    board = opened(qtbot, panel)
+    before = panel.session.document
+    for name, told in (("name", "is identifying"), ("ward", "leaves the same for everybody")):
+        cell_at(board, name, "Public")
+        qtbot.keyClick(board.view, Qt.Key.Key_Plus)
+        assert told in panel.messages.messages[-1].text
+    assert panel.session.document == before
+
+
+def sees_current(board):
+    """Return whether the board's current cell is in sight, all of it."""
+    where = board.view.visualRect(board.view.currentIndex())
+    return board.view.isVisible() and board.view.viewport().rect().contains(where)
+
+
+def test_enter_opens_the_drawer_below_the_board_and_escape_closes_it(qtbot, panel):
+    board = opened(qtbot, panel)
+    index = cell_at(board, "disease", "Institute")
+    board.view.setFocus()
+    qtbot.keyClick(board.view, Qt.Key.Key_Return)
+    assert panel.page.isVisible()
+    assert sees_current(board)
+    recipients = panel.page.recipients.table
+    assert recipients.currentIndex().row() == 1
+    assert recipients.hasFocus()
+    level = statement(panel, "Institute")
+    qtbot.mouseClick(board.view.viewport(), LEFT, pos=board.view.visualRect(index).center())
+    qtbot.keyClick(board.view, Qt.Key.Key_Right)
+    assert recipients.currentIndex().row() == 2, "the drawer follows from cell to cell"
+    qtbot.keyClick(board.view, Qt.Key.Key_Left)
+    qtbot.keyClick(recipients, Qt.Key.Key_Escape)
+    assert not panel.page.isVisible()
+    assert board.view.hasFocus()
+    assert board.view.currentIndex() == index
+    assert statement(panel, "Institute") == level
+
+
+def test_a_quasi_identifier_has_its_levels_where_nothing_is_sensitive(qtbot, panel):
+    document = clinic_document(recipients=(Recipient("Clinic A"), Recipient("Public")))
+    insensitive = replace(document.column("disease"), role=Role.INSENSITIVE, domain=None)
+    board = opened(qtbot, panel, document.with_column(insensitive))
+    cell_at(board, "age", "Public")
+    board.view.setFocus()
+    qtbot.keyClick(board.view, Qt.Key.Key_Return)
+    assert panel.views.isVisible()
+    assert not panel.nothing.isVisible()
+    assert not panel.page.isVisible()
+
+
+@pytest.mark.parametrize("size", [(752, 630), (1000, 800)])
+def test_the_drawer_keeps_its_height_and_the_current_row_in_sight(qtbot, panel, size):
+    board = opened(qtbot, panel)
+    panel.resize(*size)
+    for name in ("ward", "age"):
+        cell_at(board, name, "Public")
+        panel.drawer.turn(True)
+        QCoreApplication.processEvents()
+        assert sees_current(board)
+        assert panel.content.height() >= 240
+        assert panel.board.settings.text() == "Close settings"
+        qtbot.mouseClick(panel.board.settings, LEFT)
+        assert not panel.drawer.is_open
+    panel.drawer.turn(True)
+    before = panel.drawer.sizes()
+    panel.board.view.setFocus()
+    control = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(panel.board.view, Qt.Key.Key_Down, control)
+    lower = panel.drawer.sizes()
+    assert lower[1] < before[1]
+    qtbot.keyClick(panel.board.view, Qt.Key.Key_Up, control)
+    assert panel.drawer.sizes()[1] > lower[1]
+    panel.drawer.moveSplitter(before[0] + 12, 1)
+    drawn = panel.drawer.sizes()
+    assert drawn != before
+    panel.drawer.turn(False)
+    panel.drawer.turn(True)
+    QCoreApplication.processEvents()
+    assert panel.drawer.sizes() == drawn
+
+
+def quasi(panel, *names):
+    """Return the protected clinic's document with more quasi-identifiers, in the table's order."""
+    document = protected()
+    for name in names:
+        document = document.with_column(
+            replace(document.column(name), role=Role.QUASI_IDENTIFIER, domain=None)
+        )
+    return document
+
+
+def names_in_order(board):
+    rows = range(board.model.rowCount())
+    return [name for row in rows if (name := board.model.ranked(row))]
+
+
+def test_alt_and_the_arrows_put_columns_in_the_order_of_their_importance(qtbot, panel, announced):
+    board = opened(qtbot, panel, quasi(panel, "ward", "name"))
+    natural = names_in_order(board)
+    assert len(natural) == 3
+    last = natural[-1]
+    index = cell_at(board, last, "Institute")
+    board.view.setFocus()
+    qtbot.keyClick(board.view, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert names_in_order(board) == [natural[0], last, natural[1]]
+    assert panel.session.document.importance == (natural[0], last, natural[1])
+    assert board.view.currentIndex().row() == index.row() - 1
+    assert board.view.currentIndex().column() == index.column()
+    assert f"{last} is number 2 of 3 by importance" in [each[0] for each in announced]
+    qtbot.keyClick(board.view, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert panel.session.document.importance is None, "the table's order needs no statement"
+    qtbot.keyClick(board.view, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert names_in_order(board) == natural, "it stays among the quasi-identifiers"
+
+
+def test_a_name_is_dragged_to_its_importance_and_one_undo_takes_it_back(qtbot, panel):
+    board = opened(qtbot, panel, quasi(panel, "ward", "name"))
+    before, natural = panel.session.document, names_in_order(board)
+    heads = board.view.verticalHeader()
+
+    def middle(name):
+        row = board.model.place_of(name)[0]
+        return QPoint(40, heads.sectionViewportPosition(row) + heads.sectionSize(row) // 2)
+
+    start, end = middle(natural[0]), middle(natural[2])
+    qtbot.mousePress(heads.viewport(), LEFT, pos=start)
+    for place in (start + QPoint(0, 30), end, end + QPoint(0, 60)):
+        qtbot.mouseMove(heads.viewport(), place)
+    qtbot.mouseRelease(heads.viewport(), LEFT, pos=end)
+    assert names_in_order(board) == [natural[1], natural[2], natural[0]]
+    panel.session.undo()
+    assert panel.session.document == before
+    assert names_in_order(board) == natural
+
+
+def test_the_gauges_count_who_can_be_found_what_is_guessed_and_what_it_is_worth(qtbot, panel):
+    board = opened(qtbot, panel, rows=UNIQUE)
+    found, guessed, worth = board.model.gauges(1)
+    assert found.value == str(UNIQUE)
+    assert found.look == "danger"
+    assert guessed.value.endswith(" of 100")
+    assert " to " in worth.value or worth.value.isdigit()
+    head = board.model.headerData(1, Qt.Orientation.Horizontal, READ)
+    assert head.startswith(f"Clinic A: found {found.value}; guessed ")
+
+
+def test_the_gauges_are_grey_until_they_are_those_of_the_present_settings(qtbot, panel):
+    board = opened(qtbot, panel)
+    assert not board.model.stale
+    cell_at(board, "disease", "Public")
+    before = board.model.gauges(3)
+    qtbot.keyClick(board.view, Qt.Key.Key_Minus)
+    assert board.model.stale
+    assert board.model.gauges(3)[1].value == before[1].value
+    wait_for_jobs(qtbot, panel.session)
+    assert not board.model.stale
+
+
+def test_what_the_check_finds_grave_is_red_with_its_sentence(qtbot, panel):
+    board = opened(qtbot, panel, rows=UNIQUE)
+    panel.session.steps.check_policy()
+    wait_for_jobs(qtbot, panel.session)
+    red = [one for row in range(board.model.rowCount()) if (one := board.model.cell(row, 1))]
+    told = [one.problem for one in red if one.problem]
+    standing = [one.sentence for each in panel.session.steps.found for one in each.standing]
+    assert told
+    assert set(told) <= set(standing)
+
+
+def test_a_column_is_found_by_its_name_and_a_role_is_folded_away(qtbot, panel):
+    board = opened(qtbot, panel)
+    everything = board.model.rowCount()
+    type_into(board.search, "dis")
+    assert board.model.place_of("disease")[0] >= 0
+    assert board.model.place_of("ward")[0] < 0
+    type_into(board.search, "")
+    assert board.model.rowCount() == everything
+    board.view.setCurrentIndex(board.model.index(0, 1))
+    assert board.view.currentIndex().data(READ) == "Quasi-identifiers (1), unfolded"
+    qtbot.keyClick(board.view, Qt.Key.Key_Space)
+    assert board.model.rowCount() == everything - 1
+    assert board.view.currentIndex().data(READ) == "Quasi-identifiers (1), folded"
+    qtbot.mouseClick(
+        board.view.viewport(), LEFT, pos=board.view.visualRect(board.model.index(0, 1)).center()
+    )
+    assert board.model.rowCount() == everything
+
+
+def test_make_this_safe_fills_the_board_and_is_undone_at_once(qtbot, panel):
+    board = opened(qtbot, panel, clinic_document())
+    before = panel.session.document
+    assert board.model.people == ()
+    qtbot.mouseClick(panel.plan.button, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert board.model.people[-1] == "Public file"
+    assert all(one.found == 0 for one in panel.session.weighing.gauges())
+    panel.session.undo()
+    assert panel.session.document == before
+
+
+def test_a_plan_shows_each_recipients_gauges_before_and_after(qtbot, panel):
+    opened(qtbot, panel, rows=UNIQUE)
+    qtbot.mouseClick(panel.plan.button, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    panel.messages.messages[-1].actions[0].run()
+    dialog = dialog_of(panel.window(), PlanDialog)
+    told = [each.accessibleName() for each in dialog.findChildren(QLabel)]
+    for name in ("Clinic A", "Institute", "Public"):
+        assert f"{name}, before: found {UNIQUE}" in told
+        assert f"{name}, after: found 0" in told
+        assert any(one.startswith(f"{name}, after: worth ") for one in told)
+    dialog.reject()
+
+
+def test_rows_that_are_suppressed_are_told_in_the_cell(qtbot, panel):
+    document = protected()
+    first, *others = document.recipients
+    view = ViewRule(k=5, suppression=0.9)
+    document = replace(document, recipients=(replace(first, view=view), *others))
+    board = opened(qtbot, panel, document)
+    hidden = board.model.hidden(cell(board, "age", "Clinic A"))
+    if hidden:
+        said = cell_at(board, "age", "Clinic A").data(READ)
+        assert f"suppressed in {hidden} rows" in said
+
+
+def test_no_role_is_missing_on_the_board():
+    from sfumato.ui.panels.policy.board.words import GROUPS, ROLES  # noqa: PLC0415
+
+    assert set(GROUPS) == set(ROLES) == set(Role)
+
+
+def test_an_edit_reaches_its_cell_within_a_tenth_of_a_second(qtbot, panel):
+    board = opened(qtbot, panel)
+    index = cell_at(board, "disease", "Public")
+    taken = []
+    for key in (Qt.Key.Key_Plus, Qt.Key.Key_Minus) * 3:
+        before, began = index.data(), thread_time()
+        qtbot.keyClick(board.view, key)
+        board.view.viewport().repaint()
+        taken.append(thread_time() - began)
+        assert index.data() != before
+    assert median(taken) < 0.1
+
+
+def test_a_screen_reader_reads_heads_and_cells(qtbot, panel, told):
+    board = opened(qtbot, panel)
+    table = QAccessible.queryAccessibleInterface(board.view)
+    children = [table.child(place) for place in range(table.childCount())]
+    read = [one.text(QAccessible.Text.Name) for one in children if one is not None]
+    assert "Clinic A, disease: randomised, the true value in 70 of 100 records" in read
+    assert "age: quasi-identifier" in read
+    assert any(one.startswith("Clinic A: found 0; guessed ") for one in read)
+
+
+def wide_document(panel, columns=60, people=10):
+    """Return a made-up table and its document: many columns, many recipients."""
+    table = clinic_table()
+    frame = table.frame.copy()
+    more = [f"question_{place + 1}" for place in range(columns - frame.shape[1])]
+    for place, name in enumerate(more):
+        frame[name] = (np.arange(len(frame)) + place) % 5
+    document = protected({f"Institute {place + 1}": 0.9 - place / 20 for place in range(people)})
+    specs = tuple(ColumnSpec(name, Role.INSENSITIVE, Kind.NUMERIC) for name in more)
+    return Table(frame), replace(document, columns=(*document.columns, *specs))
+
+
+@pytest.mark.parametrize("size", [(752, 630), (1018, 698)])
+def test_sixty_columns_for_ten_recipients_stay_readable(qtbot, panel, size):
+    """The sizes are the panel's in a window of 1100 × 700 and of 1366 × 768."""
+    table, document = wide_document(panel)
+    panel.resize(*size)
+    open_clinic(panel.session, document, table)
+    wait_for_jobs(qtbot, panel.session)
+    board = panel.board
+    view, heads, names = board.view, board.view.horizontalHeader(), board.view.verticalHeader()
+    board.view.setCurrentIndex(board.model.index(board.model.rowCount() - 1, 10))
+    assert sees_current(board)
+    assert heads.isVisible()
+    assert names.isVisible()
+    assert all(heads.sectionSize(section) >= scaled(NARROWEST) for section in range(1, 11))
+    assert names.logicalIndexAt(names.height() - 20) >= board.model.rowCount() - 2
+    type_into(board.search, "question_3")
+    assert board.model.rowCount() == 1 + 11
+    type_into(board.search, "")
+    for role in Role:
+        board.model.fold(role)
+    assert board.model.rowCount() == 4, "a line for each role that there is"
+    QCoreApplication.processEvents()
+    assert view.verticalScrollBar().maximum() == 0
