@@ -109,7 +109,7 @@ def test_ctrl_f_searches_all_pages_and_marks_what_was_found(qtbot, dialog):
     QTest.keyClicks(dialog.search, "verify a file")
     assert dialog.list.item(0).text().startswith("Releases ▸ Verifying a file\n")
     assert "verify" in dialog.list.item(0).text().casefold()
-    qtbot.waitUntil(lambda: "With a whole bundle" in shown(dialog))
+    qtbot.waitUntil(lambda: "identifies the release" in shown(dialog))
     marked = {mark.cursor.selectedText().casefold() for mark in dialog.text.extraSelections()}
     assert "verify" in marked
     assert dialog.told.text() == f"{dialog.list.count()} places found"
