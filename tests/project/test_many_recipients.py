@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from sfumato.analysis import readiness, readiness_checks
@@ -12,6 +13,7 @@ from sfumato.analysis.open_columns import answer_open_columns
 from sfumato.analysis.readiness import checked_rows, examine, looked_at, settle
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.categorical import CategoricalMechanism
+from sfumato.formats import delimited_writing
 from sfumato.project import ledger
 from sfumato.project.document import entry_plan
 from sfumato.project.document.entry_plan import plan_entry, planned_levels
@@ -210,3 +212,49 @@ def test_record_keys_are_hashed_once_for_several_recipients_and_the_bytes_stay(
         together, once = released(prepared, "together")
     assert together == apart
     assert every_time - once >= table.rows
+
+
+def awkward():
+    """Texts, numbers, dates and missing values that are written in quotes, without, or not."""
+    frame = frame_of()
+    rows = len(frame)
+    texts = ["plain", 'says "so"', "a,b", "two\r\nlines", "", None, "-1", "'=1"]
+    frame["note"] = [texts[i % len(texts)] for i in range(rows)]
+    frame["far"] = [None if i % 7 == 0 else 10.0 ** (i % 40 - 20) for i in range(rows)]
+    frame["late"] = pd.Timestamp("2024-03-01") + pd.to_timedelta(range(rows), unit="D")
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("frame", "as_in_table"), [(frame_of, True), (awkward, False)], ids=["usual", "awkward"]
+)
+def test_columns_that_all_recipients_see_alike_are_written_as_text_once(
+    ward, tmp_path, counted, monkeypatch, frame, as_in_table
+):
+    def change(document):
+        reason = "It is sorted by nothing." if as_in_table else ""
+        return replace(with_recipients(3)(document), rows_as_in_table=reason)
+
+    def released(prepared, folder):
+        made = [
+            make_release(
+                project, table, name, tmp_path / folder, "csv", Silent(), prepared=prepared
+            )
+            for name in names_of(project)
+        ]
+        return [(each.path / "data.csv").read_bytes() for each in made]
+
+    with ward(frame(), change) as project:
+        table = whole_of(project)
+        apart = released(None, "apart")
+        formatted = counted(delimited_writing._SharedLines, "_made")
+        several = PreparedTable(project, table)
+        several.expect_several()
+        assert released(several, "together") == apart
+        assert formatted == {"_made": 1}
+        assert all(several._texts.values())
+        monkeypatch.setattr(delimited_writing, "_MOST_KEPT", 100)
+        several = PreparedTable(project, table)
+        several.expect_several()
+        assert released(several, "too large") == apart
+    assert len({*apart}) == 3

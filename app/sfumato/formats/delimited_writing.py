@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -13,12 +15,24 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.engine.core.parallel import made_ahead, made_side_by_side
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn, Chosen, precision
-from sfumato.formats.table_format import Rows, WriteResult, arrays_of, rows_together
+from sfumato.formats.table_format import (
+    PLACE,
+    Rows,
+    RowStream,
+    SharedColumns,
+    WriteResult,
+    arrays_of,
+    in_blocks,
+    rows_together,
+)
 
 _ROWS: Final = 1 << 17
+_END: Final = "\r\n"
+_MOST_KEPT: Final = 1 << 28
+"""So many bytes of text that several files have are held at most."""
 _SECOND: Final = "%Y-%m-%dT%H:%M:%S"
 
 
@@ -38,7 +52,7 @@ def write_delimited(table: Table, path: Path, context: Context, order: Rows = No
     alone = len(table.columns) == 1
     columns = {str(name): _CsvColumn(str(name), s, alone) for name, s in table.frame.items()}
     schema = pa.schema([(name, column.type) for name, column in columns.items()])
-    style = {"eol": "\r\n", "quoting_style": "needed"}
+    style = {"eol": _END, "quoting_style": "needed"}
     rows_only = pa.csv.WriteOptions(include_header=False, **style)
 
     def lines(arrays: Sequence[pa.Array]) -> pa.Buffer:
@@ -49,11 +63,93 @@ def write_delimited(table: Table, path: Path, context: Context, order: Rows = No
     with pa.OSFile(str(path), "wb") as file:
         pa.csv.write_csv(schema.empty_table(), file, pa.csv.WriteOptions(**style))
         rows = rows_together(_ROWS, len(columns))
-        blocks = arrays_of(table, columns, order, rows, context, path.parent)
-        for part in made_side_by_side(lines, made_ahead(blocks), pa.cpu_count()):
+        ready, left, folder = Part(context, 0.0, 0.3), Part(context, 0.3, 1.0), path.parent
+        parts: Iterator[pa.Buffer]
+        if (shared := _SharedLines.of(columns, order, ready, folder)) is not None:
+            made = in_blocks(shared.columns.others(left, folder), rows)
+            parts = made_side_by_side(shared.lines, made_ahead(made), pa.cpu_count())
+        else:
+            blocks = arrays_of(table, columns, order, rows, context, folder)
+            parts = made_side_by_side(lines, made_ahead(blocks), pa.cpu_count())
+        for part in parts:
             file.write(part)
     context.report(1.0, "Finishing the file")
     return WriteResult({name: name for name in columns})
+
+
+@dataclass(frozen=True)
+class _SharedLines:
+    """Lines of a file that are, but for some columns, those of the files before in another order.
+
+    Neighbouring columns that are shared are one text of each row, which is made once.
+    """
+
+    by_name: Mapping[str, _CsvColumn]
+    columns: SharedColumns
+    texts: Sequence[pa.Array]
+
+    @classmethod
+    def of(
+        cls, by_name: Mapping[str, _CsvColumn], rows: Rows, context: Context, folder: Path
+    ) -> _SharedLines | None:
+        """Return what makes the lines; None where nothing is shared, or too much to be kept."""
+        if not isinstance(rows, RowStream) or (shared := rows.shared) is None:
+            return None
+        kept, key = shared.kept, tuple(each.way for each in by_name.values())
+        if key not in kept:
+            lines = cls(by_name, shared, ())
+            found = lines._made(rows.rows, context, folder)
+            if sum(text.nbytes for texts in kept.values() for text in texts or ()) > _MOST_KEPT:
+                kept.clear()
+            kept[key] = found
+        texts = kept[key]
+        return None if texts is None else cls(by_name, shared, texts)
+
+    def _runs(self) -> Iterator[tuple[bool, dict[str, str]]]:
+        """Yield neighbouring columns, whether they are shared, and what follows each."""
+        last = list(self.by_name)[-1]
+        for alike, names in groupby(self.by_name, self.columns.names.__contains__):
+            yield alike, {name: "" if name != last else _END for name in names}
+
+    def _made(self, rows: int, context: Context, folder: Path) -> Sequence[pa.Array] | None:
+        """Return the texts of all rows; None where they would take too much memory."""
+        if not all(_has_plain_text(self.by_name[name].type) for name in self.by_name):
+            return None
+        runs = [names for alike, names in self._runs() if alike]
+        made: list[list[pa.Array]] = [[] for _ in runs]
+        done, size = 0, 0
+        for batch in self.columns.in_table(context, folder):
+            for names, texts in zip(runs, made, strict=True):
+                texts.append(_joined(self._texts_of(batch, names)))
+            done, size = done + len(batch), size + sum(texts[-1].nbytes for texts in made)
+            if size * rows > _MOST_KEPT * done:  # all of them would, if they are like these
+                return None
+        return [pa.concat_arrays(texts) for texts in made]
+
+    def _texts_of(self, batch: pa.RecordBatch, ends: Mapping[str, str]) -> list[pa.Array]:
+        return [self.by_name[name].text(batch[name], end) for name, end in ends.items()]
+
+    def lines(self, batch: pa.RecordBatch) -> pa.Buffer:
+        """Return the lines of some rows, of which the others' columns are given."""
+        shared, parts = iter(self.texts), list[pa.Array]()
+        for alike, names in self._runs():
+            if alike:
+                parts.append(next(shared).take(batch[PLACE]))
+            else:
+                parts += self._texts_of(batch, names)
+        joined = _joined(parts)
+        _, offsets, data = joined.buffers()
+        return data.slice(0, int(np.frombuffer(offsets, dtype=np.int32)[len(joined)]))
+
+
+def _joined(texts: Sequence[pa.Array]) -> pa.Array:
+    return texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, ",")
+
+
+def _has_plain_text(kind: pa.DataType) -> bool:
+    """Whether Arrow writes values as it casts them to texts, but for the quotes of texts."""
+    named = pa.types.is_string, pa.types.is_boolean, pa.types.is_integer, pa.types.is_date32
+    return any(is_one(kind) for is_one in (*named, pa.types.is_float64))
 
 
 class _CsvColumn:
@@ -93,3 +189,23 @@ class _CsvColumn:
         if self._infinite:
             array = pc.replace_substring(array, "inf", "INF")
         return array.fill_null("") if self._quoted else array
+
+    @property
+    def way(self) -> Hashable:
+        """All that its text depends on, beside its values."""
+        return self.name, str(self.type), self._moment, self._infinite
+
+    def text(self, array: pa.Array, end: str) -> pa.Array:
+        """Return rows that were made elsewhere as they stand in the file, and what follows."""
+        if pa.types.is_dictionary(array.type):
+            texts = self.text(array.dictionary, end)
+            coded = pa.DictionaryArray.from_arrays(array.indices, texts)
+            return coded.dictionary_decode().fill_null(end)
+        values = self.fitted(array)
+        if pa.types.is_string(values.type):
+            doubled = pc.replace_substring(values, '"', '""')
+            values = pc.binary_join_element_wise('"', doubled, f'"{end}', "")
+        else:
+            values = values.cast(pa.string())
+            values = pc.binary_join_element_wise(values, end, "") if end else values
+        return values.fill_null(end)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.values import Value
 from sfumato.engine.table.table import Table
-from sfumato.formats.table_format import RowStream
+from sfumato.formats.table_format import MakesRows, RowStream
 
 _CHARACTERS: Final = "[-=+@\t\r\n＝＋－＠]"
 """The beginnings that OWASP names; the wide forms are taken for the narrow ones in East Asia."""
@@ -73,7 +73,6 @@ def with_escapes(table: Table) -> Table:
 
 def rows_with_escapes(rows: RowStream) -> RowStream:
     """Return rows that are made while they are written as they stand in an escaped file."""
-    made = rows.made
 
     def marked(texts: pa.Array) -> pa.Array:
         return pc.replace_substring_regex(texts, _CAUGHT, r"'\1")
@@ -89,7 +88,18 @@ def rows_with_escapes(rows: RowStream) -> RowStream:
         names = [escaped(name) for name in batch.schema.names]
         return pa.record_batch([in_file(values) for values in batch.columns], names=names)
 
-    return replace(rows, made=lambda *given: map(with_marks, made(*given)))
+    def all_with_marks(made: MakesRows) -> MakesRows:
+        return lambda *given: map(with_marks, made(*given))
+
+    shared = rows.shared
+    if shared is not None:
+        shared = replace(
+            shared,
+            names=tuple(map(escaped, shared.names)),
+            in_table=all_with_marks(shared.in_table),
+            others=all_with_marks(shared.others),
+        )
+    return replace(rows, made=all_with_marks(rows.made), shared=shared)
 
 
 def without_escapes(table: Table) -> Table:

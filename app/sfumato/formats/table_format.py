@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
@@ -219,6 +219,40 @@ def in_blocks(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Recor
         yield pa.concat_batches(held)
 
 
+MakesRows = Callable[[Context, Path], Iterator[pa.RecordBatch]]
+"""Makes rows as batches of any size; is told of the progress, and which folder may take files."""
+
+
+KeptTexts = dict[Hashable, Sequence[pa.Array] | None]
+"""Columns as a format writes them, by whatever that depends on; None where they are too large."""
+
+
+@dataclass(frozen=True)
+class SharedColumns:
+    """Columns that are the same in several streams of a table's rows, but for the rows' order.
+
+    Parameters
+    ----------
+    names
+        The columns.
+    in_table
+        Makes these columns, in the table's order.
+    others
+        Makes the other columns in the stream's order, and `PLACE`; both as `RowStream.made`.
+    kept
+        These columns as they were written for the streams before.
+    """
+
+    names: tuple[str, ...]
+    in_table: MakesRows = field(repr=False)
+    others: MakesRows = field(repr=False)
+    kept: KeptTexts = field(repr=False)
+
+
+PLACE: Final = "sfumato row"
+"""The column of rows that says where they stand in the table."""
+
+
 @dataclass(frozen=True)
 class RowStream:
     """Rows that are made while they are written.
@@ -228,15 +262,17 @@ class RowStream:
     rows
         How many there are.
     made
-        Makes them as batches of any size, in the order in which they are written. It is told of
-        the progress, and which folder may take files meanwhile.
+        Makes them in the order in which they are written.
     fits
         Whether all of them may be held in memory.
+    shared
+        Which columns others have as well, where all of them may be held in memory as text.
     """
 
     rows: int
-    made: Callable[[Context, Path], Iterator[pa.RecordBatch]] = field(repr=False)
+    made: MakesRows = field(repr=False)
     fits: bool = False
+    shared: SharedColumns | None = field(default=None, repr=False)
 
     def blocks(self, size: int, context: Context, folder: Path) -> Iterator[pa.RecordBatch]:
         """Yield the rows so many at a time; see `in_blocks`."""

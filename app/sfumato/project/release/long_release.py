@@ -33,7 +33,7 @@ from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.engine.table.table import GroupAssignment, GroupRows
 from sfumato.formats.columns.arrays import Distinct
-from sfumato.formats.table_format import RowStream
+from sfumato.formats.table_format import PLACE, KeptTexts, RowStream, SharedColumns
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.batches import batch_of, table_of
@@ -47,9 +47,7 @@ Beside = Mapping[str, Callable[[pa.RecordBatch, npt.NDArray[np.int64]], npt.NDAr
 """Returns further columns of some rows, by name, which stand in these places of the table."""
 UNIT: Final = "sfumato unit"
 """The column of rows that says whose they are."""
-ROW: Final = "sfumato row"
-"""The column of rows that says where they stand in the table."""
-WHERE: Final[Beside] = {ROW: lambda _, rows: rows}
+WHERE: Final[Beside] = {PLACE: lambda _, rows: rows}
 MOST_DEALT: Final = 1 << 25
 """So many pieces of groups are dealt out in parts at most, 20 bytes each."""
 _DRAWN: Final = ("0", "1", "2", "3")
@@ -61,16 +59,55 @@ def stream_of(
     table: LongTable,
     beside: Beside | None = None,
     chosen: RowSelection | None = None,
+    kept: KeptTexts | None = None,
 ) -> RowStream:
     """Return the rows of a release, to be made while they are written.
 
     Columns that are asked for `beside` come last. Only those rows that are `chosen` leave.
+    What others see as well is taken from what was `kept` of it, where that is given.
     Where a row does not fit the plan, or record keys repeat, making them raises what
     `Releaser.release_batch` and `refuse_repeated` do.
     """
     rows = table.rows if chosen is None else chosen.rows
     made = partial(_made, releaser, table, beside or {}, chosen)
-    return RowStream(rows, made, table.at_once >= table.rows)
+    shared = None if kept is None else _shared_columns(releaser, table, kept)
+    return RowStream(rows, made, table.at_once >= table.rows, shared)
+
+
+def _shared_columns(releaser: Releaser, table: LongTable, kept: KeptTexts) -> SharedColumns | None:
+    """Return the columns that every recipient sees alike; None where there are none, or no others.
+
+    Where some rows don't leave, they are not shared.
+    """
+    plan = releaser.plan
+    own = {name for entry in plan.entries for name in entry.attributes} | plan.pseudonyms.keys()
+    if plan.coarsening is not None:
+        own |= plan.coarsening.hierarchies.keys()
+    names = tuple(name for name in plan.released if name not in own)
+    others = tuple(name for name in plan.released if name in own)
+    if not names or not others or table.rows < table.batches.rows:
+        return None
+    alike = Plan(
+        columns=plan.columns,
+        record_key=None,
+        entries=(),
+        released=names,
+        schema={name: plan.schema[name] for name in names},
+        reading=plan.reading,
+    )
+    rest = replace(plan, released=others)
+    if plan.coarsening is None and not plan.groups:  # else values are told by other columns
+        unread = {*names} - {plan.record_key}
+        rest = replace(rest, schema={n: k for n, k in plan.schema.items() if n not in unread})
+    everybody = Releaser(alike, releaser.keys, leaving=True, placed=True)
+
+    def in_table(context: Context, _: Path) -> Iterator[pa.RecordBatch]:
+        for batch, rows in table.read(names, "Releasing the rows", context):
+            with naming_rows(rows):
+                yield everybody.release_part(batch, coded=True, places=rows)[0]
+
+    made = partial(_made, replace(releaser, plan=rest), table, WHERE, None)
+    return SharedColumns(names, in_table, made, kept)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.table.table import Table
-from sfumato.formats.table_format import RowStream
+from sfumato.formats.table_format import KeptTexts, RowStream
 from sfumato.project.adoption.rows import AdoptedReleaseReader
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
@@ -86,9 +86,13 @@ class PreparedTable:
         self._rungs = AdoptedReleaseReader(matched, (project.path.parent,), digest)
         self._several = False
         self._hashes: dict[str | None, KnownHashes] = {}
+        self._texts: KeptTexts = {}
 
     def expect_several(self) -> None:
-        """Keep the hashes of record keys of a table in memory, for the releases that follow."""
+        """Keep what releases have in common of a table in memory, for those that follow.
+
+        That is the hashes of record keys, and columns as they are written that all see alike.
+        """
         self._several = self.table.at_once >= self.table.rows
 
     @property
@@ -161,7 +165,7 @@ class PreparedTable:
             frame = releaser.of_every_sort(summary.left, summary.left_places)
         if len(plan.released) == 1 and not frame.isna().any(axis=None):
             frame = self._with_missing(frame, releaser, Part(context, 0.9, 1.0))
-        return frame, stream_of(releaser, left)
+        return frame, stream_of(releaser, left, kept=self._texts if self._several else None)
 
     def _adopted(self, context: Context) -> dict[str, tuple[Adopted, ...]]:
         """Return the rows of all adopted releases, by the key of the policy entry."""

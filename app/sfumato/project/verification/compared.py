@@ -29,9 +29,9 @@ from sfumato.engine.randomness.row_order import Positions, order_words
 from sfumato.engine.table.combinations import Marks, value_marks
 from sfumato.formats.bundles.reading import Bundle, data_batches
 from sfumato.formats.formulas import rows_with_escapes, unescaped
-from sfumato.formats.table_format import BATCH_ROWS, RowStream
+from sfumato.formats.table_format import BATCH_ROWS, PLACE, RowStream
 from sfumato.project.release.long_counts import Buckets, series_of
-from sfumato.project.release.long_release import ROW, UNIT
+from sfumato.project.release.long_release import UNIT
 from sfumato.project.release.witnesses import frame_of
 
 Names = tuple[str, ...]
@@ -199,7 +199,7 @@ class _Compared:
         """Compare as many rows of both."""
         names = made.schema.names
         self.see(shown, made[UNIT] if UNIT in names else None)
-        places = made[ROW].to_numpy()
+        places = made[PLACE].to_numpy()
         both = [name for name in names if name in shown.schema.names]
         found = {name: differing(made[name], shown[name]) for name in both}
         self.known |= found.keys()
@@ -243,7 +243,7 @@ def compared_rows(
     counts: CountsRows | None = None,
     examine: int = 0,
 ) -> BundleComparison:
-    """Compare a bundle's rows with those made again, which say where they stand (`ROW`).
+    """Compare a bundle's rows with those made again, which say where they stand (`PLACE`).
 
     Parameters
     ----------
