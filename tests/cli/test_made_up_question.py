@@ -127,8 +127,8 @@ def test_it_has_a_card_and_a_page_in_the_window(qtbot, session):
     assert page.sentence.text() == "Somebody made this question up."
     assert page.explanation.text() == "It is of no use."
     assert page.remedy.text() == "Forget it."
-    assert page.plots[0].figure.headline == "Two counts"
-    [table] = page.tables
+    assert page.shown.plots[0].figure.headline == "Two counts"
+    [table] = page.shown.tables
     assert table.model().index(0, 0).data() == "attributes"
     asked = []
     session.panel_requested.connect(asked.append)

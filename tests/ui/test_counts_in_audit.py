@@ -53,7 +53,7 @@ def test_the_page_of_pooled_tables_is_offered_once_one_has_left(
     qtbot.mouseClick(audit_panel.questions.tab_of(page), LEFT)
     wait_for_jobs(qtbot, project)
     assert f"{name}, Institute and Public have ε = 1" in page.sentence.text()
-    everybody = page.tables[0].model()
+    everybody = page.shown.tables[0].model()
     last = everybody.rowCount() - 1
     assert everybody.index(last, everybody.columnCount() - 1).data() == "1"
 
@@ -81,4 +81,4 @@ def test_a_found_table_of_counts_names_its_recipient(
     qtbot.mouseClick(page.finding.choose, LEFT)
     wait_for_jobs(qtbot, project)
     assert name in page.finding.verdict.text()
-    assert page.finding.table.isHidden()
+    assert page.finding.shown.tables == []

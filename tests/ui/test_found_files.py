@@ -129,7 +129,7 @@ def test_a_dropped_part_of_a_release_is_traced_and_the_result_is_in_sight(
     assert window.current.name == "audit"
     page = window.current.current
     assert isinstance(page, LeakPage)
-    qtbot.waitUntil(lambda: in_sight(page.finding.table))
+    qtbot.waitUntil(lambda: in_sight(page.finding.shown))
     assert in_sight(page.finding.verdict)
     assert "come from the release to" in page.finding.verdict.text()
 

@@ -358,13 +358,13 @@ def test_noisy_counts_of_skewed_groups_are_weighed(qtbot, made):
     page.fields["larger-than"].spin.setValue(60)
     wait_for_jobs(qtbot, page.session)
     assert "most skewed groups are given away by two noisy counts" in text(page.sentence)
-    shares = [float(cell) for cell in column(page.tables[0], "Share, %")]
+    shares = [float(cell) for cell in column(page.shown.tables[0], "Share, %")]
     assert shares == sorted(shares, reverse=True)
-    assert set(column(page.tables[0], "Most frequent")) == {"flu"}
-    within = [float(cell) for cell in column(page.tables[0], "Within ε, %")]
+    assert set(column(page.shown.tables[0], "Most frequent")) == {"flu"}
+    within = [float(cell) for cell in column(page.shown.tables[0], "Within ε, %")]
     page.fields["loss"].spin.setValue(1.0)
     wait_for_jobs(qtbot, page.session)
-    assert min(float(cell) for cell in column(page.tables[0], "Within ε, %")) > max(within)
+    assert min(float(cell) for cell in column(page.shown.tables[0], "Within ε, %")) > max(within)
     assert page.state() is PanelState.DONE
 
 
@@ -373,7 +373,7 @@ def test_groups_that_are_too_small_are_said(qtbot, made):
     page.fields["larger-than"].spin.setValue(100_000)
     wait_for_jobs(qtbot, page.session)
     assert text(page.sentence) == "No group has more than 100,000 records."
-    assert page.plots[0].figure is None
+    assert page.shown.plots[0].figure is None
 
 
 def test_the_risk_view_starts_from_what_the_policy_promises_groups(qtbot, made):

@@ -68,11 +68,9 @@ def test_a_chosen_file_names_its_recipient(qtbot, released, answers, tmp_path):
     answers.file = found
     qtbot.mouseClick(released.finding.choose, LEFT)
     wait_for_jobs(qtbot, released.session)
-    assert not released.finding.table.isHidden()
-    names = {
-        released.finding.table.model().index(row, 0).data()
-        for row in range(released.finding.table.model().rowCount())
-    }
+    [table] = released.finding.shown.tables
+    model = table.model()
+    names = {model.index(row, 1).data() for row in range(model.rowCount())}
     assert recipient in names
     assert "rows" in released.finding.verdict.text()
     style, painted = current_theme().style, colours_of_icon(released)
@@ -118,7 +116,7 @@ def test_pseudonyms_alone_name_the_one_who_has_them(qtbot, page, answers, tmp_pa
     qtbot.mouseClick(page.finding.choose, LEFT)
     wait_for_jobs(qtbot, session)
     assert "Pseudonyms of name that Public alone is given" in page.finding.verdict.text()
-    assert page.finding.table.isHidden()
+    assert page.finding.shown.tables == []
 
 
 def test_a_file_that_tells_nothing_is_refused_in_words(qtbot, released, answers, tmp_path):
@@ -130,7 +128,7 @@ def test_a_file_that_tells_nothing_is_refused_in_words(qtbot, released, answers,
     qtbot.mouseClick(released.finding.choose, LEFT)
     wait_for_jobs(qtbot, released.session)
     assert "none of the perturbed columns" in said[-1].text
-    assert released.finding.table.isHidden()
+    assert released.finding.shown.tables == []
 
 
 def test_a_distance_is_set_and_undone(qtbot, released):

@@ -8,7 +8,8 @@ from typing import ClassVar, Final
 
 import numpy as np
 import pandas as pd
-from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Answer, AnswerTable, CellKind
 from sfumato.analysis.audit_inputs import AuditInputs
@@ -26,12 +27,78 @@ from sfumato.ui.panels.audit.pages.base import GO, AuditPage, named
 from sfumato.ui.panels.audit.pages.groups import QuestionBar
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
+from sfumato.ui.widgets.files import FileChooser
 from sfumato.ui.widgets.layout import button, column, label, row, say
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import TableView
 
 MOST_LINES: Final = 12
 """Lines of a table in sight; it scrolls through more."""
+
+
+class AnswerView(QWidget):
+    """As many plots and tables as an answer has.
+
+    Parameters
+    ----------
+    chooser
+        Asks where a plot is saved.
+    title
+        What the tables are of, for who can't see them.
+    """
+
+    failed = Signal(object)
+    """A `Message`: a plot could not be saved."""
+
+    def __init__(self, chooser: FileChooser, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._chooser, self._title = chooser, title
+        self.plots: list[PlotView] = []
+        self.tables: list[TableView] = []
+        self._column = column()
+        self.setLayout(self._column)
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show what an answer has, and nothing else."""
+        while len(self.plots) < len(answer.figures):
+            self.plots.append(PlotView(self._chooser, self))
+            self.plots[-1].failed.connect(self.failed)
+            self._column.addWidget(self.plots[-1])
+        for plot in self.plots[len(answer.figures) :]:
+            plot.clear()
+            plot.hide()
+        for plot, figure in zip(self.plots, answer.figures, strict=False):
+            plot.show_plot(builder(figure))
+            plot.show()
+        for table in self.tables:
+            self._column.removeWidget(table)
+            table.deleteLater()
+        self.tables = [self._table_of(table) for table in answer.tables]
+
+    def _table_of(self, told: AnswerTable) -> TableView:
+        table = TableView(self, row_numbers=False)
+        table.setAccessibleName(", ".join((self._title, *told.header)))
+        lines = min(len(told.rows), MOST_LINES) + 1
+        table.setMinimumHeight(Space.FIELD * lines + Space.AROUND)
+        table.setSortingEnabled(True)
+        table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        table.show_frame(_frame_of(told))
+        self._column.addWidget(table)
+        return table
+
+
+def _frame_of(told: AnswerTable) -> pd.DataFrame:
+    """Return a table as it is sorted: numbers as such, shares in %."""
+    shown: dict[str, pd.Series] = {}
+    for place, (heading, kind) in enumerate(told.columns.items()):
+        cells, name = [row[place] for row in told.rows], said(heading)
+        if kind is CellKind.SHARE and None not in cells:
+            shown[f"{name}, %"] = pd.Series(np.round(100.0 * np.array(cells), 1))
+        elif kind is CellKind.VALUE or (kind is CellKind.COUNT and None not in cells):
+            shown[name] = pd.Series(cells, dtype=object if kind is CellKind.VALUE else None)
+        else:
+            shown[name] = pd.Series([row[place] for row in told.texts])
+    return pd.DataFrame(shown)
 
 
 class AnswerPage(AuditPage):
@@ -59,8 +126,6 @@ class AnswerPage(AuditPage):
         self.asked.setAccessibleName(self.translated("What the answer is about"))
         self.asked.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
         self.asked.chosen.connect(self._show_chosen)
-        self.plots: list[PlotView] = []
-        self.tables: list[TableView] = []
         self.remedy = label("", wrap=True)
         self.go = button("", self._go)
         self.about = named(self.translated("&About"), self.asked)
@@ -72,7 +137,8 @@ class AnswerPage(AuditPage):
         self.fields = {spec.name: self._field(spec) for spec in self.question.settings}
         fields = [(spoken(s.title), self.fields[s.name]) for s in self.question.settings]
         self.controls(self.about, *fields, None)
-        self.shown = column()
+        self.shown = AnswerView(self.session.chooser, self.translated_title(), self)
+        self.shown.failed.connect(self.told)
         self.add(self.shown, self.remedy, row(self.go, None))
 
     def _field(self, spec: AskedNumber) -> NumberField:
@@ -180,52 +246,11 @@ class AnswerPage(AuditPage):
         self.go.setVisible(bool(answer.leads_to))
         if answer.leads_to:
             self.go.setText(self.translated(GO[answer.leads_to]))
-        self._draw(answer)
-
-    def _draw(self, answer: Answer) -> None:
-        """Show as many plots and tables as the answer has."""
-        while len(self.plots) < len(answer.figures):
-            self.plots.append(self.new_plot())
-            self.shown.addWidget(self.plots[-1])
-        for plot in self.plots[len(answer.figures) :]:
-            plot.clear()
-            plot.hide()
-        for plot, figure in zip(self.plots, answer.figures, strict=False):
-            plot.show_plot(builder(figure))
-            plot.show()
-        for table in self.tables:
-            self.shown.removeWidget(table)
-            table.deleteLater()
-        self.tables = [self._table_of(table) for table in answer.tables]
-
-    def _table_of(self, told: AnswerTable) -> TableView:
-        table = TableView(self, row_numbers=False)
-        table.setAccessibleName(", ".join((self.translated_title(), *told.header)))
-        lines = min(len(told.rows), MOST_LINES) + 1
-        table.setMinimumHeight(Space.FIELD * lines + Space.AROUND)
-        table.setSortingEnabled(True)
-        table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        table.show_frame(_frame_of(told))
-        self.shown.addWidget(table)
-        return table
+        self.shown.show_answer(answer)
 
     def _go(self) -> None:
         answer = next(one for one in self._answers if one.about == self.asked.value)
         self.session.panel_requested.emit(answer.leads_to)
-
-
-def _frame_of(told: AnswerTable) -> pd.DataFrame:
-    """Return a table as it is sorted: numbers as such, shares in %."""
-    shown: dict[str, pd.Series] = {}
-    for place, (heading, kind) in enumerate(told.columns.items()):
-        cells, name = [row[place] for row in told.rows], said(heading)
-        if kind is CellKind.SHARE and None not in cells:
-            shown[f"{name}, %"] = pd.Series(np.round(100.0 * np.array(cells), 1))
-        elif kind is CellKind.VALUE or (kind is CellKind.COUNT and None not in cells):
-            shown[name] = pd.Series(cells, dtype=object if kind is CellKind.VALUE else None)
-        else:
-            shown[name] = pd.Series([row[place] for row in told.texts])
-    return pd.DataFrame(shown)
 
 
 @cache

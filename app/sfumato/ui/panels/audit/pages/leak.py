@@ -6,60 +6,57 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
-import pandas as pd
-from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QHeaderView, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.all_rows import rows_of
+from sfumato.analysis.answers import Answer, Severity
 from sfumato.analysis.questions.question import Topic
 from sfumato.analysis.recipient_traceability import RecipientTraceability, recipient_traceability
+from sfumato.analysis.traced_files import answer_of_file
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
-from sfumato.formats.notes import Note
-from sfumato.plots.axes import percent
-from sfumato.project.count_tables.tracing import TracedCounts, trace_counts
 from sfumato.project.document.edits import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.verification.leak import read_leak, trace_file
-from sfumato.project.verification.leak_report import LeakReport
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
+from sfumato.ui.panels.audit.pages.answer import AnswerView
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import NumberField
-from sfumato.ui.widgets.files import dropped_file, table_filters
+from sfumato.ui.widgets.files import FileChooser, dropped_file, table_filters
 from sfumato.ui.widgets.layout import Card, button, label, row
 from sfumato.ui.widgets.messages import Message, MessageKind, error_texts
 from sfumato.ui.widgets.painted import IconLabel
-from sfumato.ui.widgets.tables import FrameModel, TableView
 
 ROWS_IN_SIGHT = 8
 
 
 class FindingCard(Card):
-    """Asks for a file, and shows which releases it comes from."""
+    """Asks for a file, and shows which releases it comes from.
+
+    Parameters
+    ----------
+    chooser
+        Asks where a plot is saved.
+    """
 
     asked = Signal()
     """The person wants to choose a file."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, chooser: FileChooser, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self._icon = IconLabel("verify", "muted", 24)
         self.verdict = label(self.tr("Whose copy is it?"), "heading", wrap=True)
         self.about = label("", "muted", wrap=True)
         self.choose = button(self.tr("Choose the found &file…"), self.asked.emit, "primary")
-        self.table = TableView(self, row_numbers=False)
-        self.table.setAccessibleName(self.tr("Releases that the file may come from"))
-        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.table.hide()
-        self._model: FrameModel | None = None
+        self.shown = AnswerView(chooser, self.tr("Releases that the file may come from"), self)
         head = row(self._icon)
         head.addWidget(self.verdict, 1)
-        self.put(head, self.about, self.table)
+        self.put(head, self.about, self.shown)
         self.body.addSpacing(Space.INSIDE)
         self.body.addLayout(row(self.choose, None))
         self.show_nothing()
@@ -75,78 +72,24 @@ class FindingCard(Card):
                 " recipients' files."
             )
         )
-        self.table.hide()
+        self.shown.show_answer(Answer(()))
 
     def show_working(self, name: str) -> None:
         """Say that a file is being compared."""
         self._icon.show_icon("clock", "muted")
         self.verdict.setText(self.tr("Comparing {name} with every release").format(name=name))
         self.about.setText(self.tr("Each release is made again from the table and the key."))
-        self.table.hide()
+        self.shown.show_answer(Answer(()))
 
-    def show_report(self, name: str, report: LeakReport) -> None:
+    def show_answer(self, answer: Answer) -> None:
         """Show where a file comes from."""
         # Somebody's copy is where it should not be: a danger, and no success.
-        token = "danger" if report.is_traced else "caution"
+        token = "danger" if answer.verdict is Severity.GRAVE else "caution"
         self._icon.show_icon(token, token)
-        self.verdict.setText(typeset(report.verdict))
-        self.about.setText(self._about(name, report))
-        self._fill(report)
-
-    def show_counts(self, name: str, traced: TracedCounts) -> None:
-        """Show whose table of counts a file is."""
-        token = "danger" if traced.is_traced else "caution"
-        self._icon.show_icon(token, token)
-        self.verdict.setText(typeset(traced.verdict))
-        self.about.setText(self.tr("{name}, compared by its counts.").format(name=name))
-        self.table.hide()
-
-    def _about(self, name: str, report: LeakReport) -> str:
-        said = [
-            self.tr("{name}, compared by {columns}.").format(
-                name=name, columns=", ".join(report.compared)
-            )
-        ]
-        said += map(typeset, filter(None, (report.withdrawn, *report.remarks)))
-        if report.matches:
-            said.append(typeset(report.matches))
-        if report.traced.sources and report.traced.altered >= 0.001:
-            said.append(
-                self.tr(
-                    "The likeliest share of its rows that come from none of these: {share}."
-                ).format(share=percent(report.traced.altered, 1))
-            )
-        if report.ignored:
-            said.append(
-                self.tr("Not recognized, so not compared: {columns}.").format(
-                    columns=", ".join(report.ignored)
-                )
-            )
-        return " ".join(said)
-
-    def _fill(self, report: LeakReport) -> None:
-        suspects = report.traced.suspects
-        columns: dict[str, list[object]] = {
-            self.tr("Release to"): [report.name_of(suspect) for suspect in suspects],
-            self.tr("Source"): [
-                self.tr("yes") if suspect.is_source else self.tr("no") for suspect in suspects
-            ],
-        }
-        if report.traced.mixed:
-            columns[self.tr("Share, %")] = [round(100 * s.share, 1) for s in suspects]
-        else:
-            columns[self.tr("Probability, %")] = [round(100 * s.posterior, 2) for s in suspects]
-        columns[self.tr("Rows only here")] = [suspect.own_rows for suspect in suspects]
-        frame = pd.DataFrame(columns)
-        self._model = FrameModel(frame)
-        self.table.setModel(self._model)
-        self.table.setSortingEnabled(False)
-        self.table.fit_columns()
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        rows = min(len(frame), ROWS_IN_SIGHT)
-        self.table.setFixedHeight((rows + 1) * Space.FIELD + 16)
-        self.table.setVisible(bool(suspects))
+        first, *others = map(typeset, answer.sentences)
+        self.verdict.setText(first)
+        self.about.setText(" ".join(others))
+        self.shown.show_answer(answer)
 
 
 PERCENT = 100.0
@@ -241,7 +184,7 @@ class LeakPage(AuditPage):
         """Put the file that was found above the distance of levels."""
         self.setAcceptDrops(True)
         self._priced: tuple[Document, Table | LongTable] | None = None
-        self.finding = FindingCard(self)
+        self.finding = FindingCard(self.session.chooser, self)
         self.spacing = SpacingCard(self)
         self.add(self.finding, self.spacing)
         self.finding.asked.connect(self.choose_file)
@@ -294,20 +237,15 @@ class LeakPage(AuditPage):
         self.finding.show_working(path.name)
         self.session.runner.run(
             self.tr("Tracing {name}").format(name=path.name),
-            partial(_read_and_trace, project, source, path),
-            partial(self._show_report, project, path.name),
+            partial(answer_of_file, project, source, path),
+            partial(self._show_answer, project),
             self._fail,
             key=TRACE_JOB,
         )
 
-    def _show_report(
-        self, project: ProjectFile, name: str, found: LeakReport | TracedCounts
-    ) -> None:
+    def _show_answer(self, project: ProjectFile, answer: Answer) -> None:
         if project is self.session.project:
-            if isinstance(found, TracedCounts):
-                self.finding.show_counts(name, found)
-            else:
-                self.finding.show_report(name, found)
+            self.finding.show_answer(answer)
             self.sheet.bring_top(self.finding)
 
     def _fail(self, error: SfumatoError) -> None:
@@ -371,18 +309,6 @@ class LeakPage(AuditPage):
             return
         text = self.tr("Levels apart") if spacing else self.tr("Levels as chosen")
         self.session.edit(text, changed)
-
-
-def _read_and_trace(
-    project: ProjectFile, source: Table | LongTable, path: Path, context: Context
-) -> LeakReport | TracedCounts:
-    rows = LongTable.of(source, project.path.parent)
-    counts = trace_counts(project, rows, path, Part(context, 0.0, 0.1))
-    if counts is not None:
-        return counts
-    notes: list[Note] = []
-    leak = read_leak(path, Part(context, 0.1, 0.3), notes.append)
-    return trace_file(project, source, leak, Part(context, 0.3, 1.0)).beside(notes)
 
 
 PAGE = LeakPage
