@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.wording import share_in_words
-from sfumato.formats.bundles.contents import Generalized
+from sfumato.formats.bundles.contents import Generalized, SeenView
 from sfumato.formats.bundles.first_page import column_worth
 from sfumato.formats.bundles.readme import readme_of
 from sfumato.formats.terms import MOST_CHARACTERS, ReleaseTerms, TermsError
@@ -68,6 +68,15 @@ def test_a_coarse_column_s_example_is_a_label_that_is_shown():
     contents = replace(plain_contents(frame), generalized=made)
     text = readme_of(contents, {name: name for name in frame}, "csv")
     assert "such as “20-39”: level 2 of 3" in text
+
+
+@pytest.mark.parametrize(("level", "told"), [(1, False), (2, True)])
+def test_the_legend_tells_of_columns_that_are_left_out_where_there_is_one(level, told):
+    contents = case(60).contents
+    name = next(s.name for s in contents.columns if contents.perturbation_of(s.name) is None)
+    seen = SeenView({name: (level, 2)}, k=2, suppressed=0, promise="")
+    page = first_page(replace(contents, view=seen))
+    assert ("Left out: `*` in every row." in page) == told
 
 
 def test_an_example_is_the_published_chance():

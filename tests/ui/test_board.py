@@ -139,7 +139,7 @@ def test_a_quasi_identifier_without_a_hierarchy_gets_one_by_a_click(qtbot, panel
 def test_what_nobody_gets_can_not_be_moved_and_says_where_it_is_decided(qtbot, panel):
     board = opened(qtbot, panel)
     before = panel.session.document
-    for name, told in (("name", "is identifying"), ("ward", "leaves the same for everybody")):
+    for name, told in (("name", "is identifying"), ("ward", "is the same for everybody")):
         cell_at(board, name, "Public")
         qtbot.keyClick(board.view, Qt.Key.Key_Plus)
         assert told in panel.messages.messages[-1].text

@@ -325,7 +325,7 @@ def _randomised(
     """Return a cell of a sensitive column."""
     undecided = replace(cell, leaves=Leaves.UNDECIDED, trust=0.0)
     if entry is None:
-        return replace(undecided, problem=Sentence("Nothing protects it yet."))
+        return replace(undecided, problem=Sentence("Not protected yet."))
     if entry.key not in recipient.statements:
         return replace(undecided, problem=Sentence("No level is stated yet."))
     if not set(entry.attributes) <= attributes.keys():
@@ -452,7 +452,7 @@ def gauges_of(
     """
     behind, told = behind_of(document, columns), []
     for recipient, part in one_by_one(context, document.recipients):
-        part.report(0.0, Sentence("Weighing what {name} gets", name=recipient.name))
+        part.report(0.0, Sentence("Working out what {name} gets", name=recipient.name))
         worth, _ = columns_worth(document, recipient, attributes, behind, helping=False)
         made = Gauges(
             recipient.name,

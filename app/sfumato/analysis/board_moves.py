@@ -77,12 +77,12 @@ def moved(
     if spec.role is Role.IDENTIFYING:
         raise PolicyError(
             "{column} is identifying: no release has it.",
-            "Let it leave as a pseudonym, or give it another role, under Attributes.",
+            "Under Attributes, release it as a pseudonym or give it another role.",
             column=cell.column,
         )
     raise PolicyError(
-        "{column} leaves the same for everybody.",
-        "Make it a quasi-identifier or sensitive under Attributes, to give some less of it.",
+        "{column} is the same for everybody.",
+        "Under Attributes, make it a quasi-identifier or sensitive: then some can get less of it.",
         column=cell.column,
     )
 
@@ -108,7 +108,7 @@ def _randomised(
     recipient = document.recipient(cell.recipient)
     if entry is None or entry.key not in recipient.statements:
         raise PolicyError(
-            "Nothing protects {column} yet, or no level is stated.",
+            "{column} is not protected yet, or has no level.",
             "Choose a mechanism and a level first: press Enter.",
             column=cell.column,
         )

@@ -352,7 +352,7 @@ def weigh_worth(
     behind = behind_of(document, columns)
     found = []
     for recipient, part in one_by_one(context, document.recipients):
-        part.report(0.0, Sentence("Weighing what {name} gets", name=recipient.name))
+        part.report(0.0, Sentence("Working out what {name} gets", name=recipient.name))
         known = (document, recipient, attributes, behind, noise)
         told, problems = columns_worth(*known, columns=columns)
         shown = shown_to(document, recipient, columns)

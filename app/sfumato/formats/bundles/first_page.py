@@ -55,6 +55,12 @@ def ways_table(contents: BundleContents, names: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+def leaves_out(contents: BundleContents) -> bool:
+    """Whether a column shows nothing in any row."""
+    word = said(Leaves.LEFT_OUT.word)
+    return any(_way(contents, spec)[0] == word for spec in contents.columns)
+
+
 def worth_list(contents: BundleContents, names: Mapping[str, str]) -> str:
     """Return what each randomised column is worth, as a Markdown list; see `column_worth`."""
     lines = []

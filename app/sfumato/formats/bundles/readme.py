@@ -42,7 +42,7 @@ from sfumato.formats.bundles.contents import (
     SeenView,
 )
 from sfumato.formats.bundles.examples import example_rows
-from sfumato.formats.bundles.first_page import terms_table, ways_table, worth_list
+from sfumato.formats.bundles.first_page import leaves_out, terms_table, ways_table, worth_list
 from sfumato.formats.language import listed, localized, page_path, said, worded
 from sfumato.formats.tables import format_called
 from sfumato.resources import resource_path
@@ -158,6 +158,7 @@ def _first_page(contents: BundleContents, names: Mapping[str, str]) -> dict[str,
     return {
         "terms": terms_table(contents),
         "ways": ways_table(contents, names),
+        "left_out": f" {worded('Left out: `*` in every row.')}" if leaves_out(contents) else "",
         "worth": worth_list(contents, names) or said(_NOTHING_PERTURBED),
     }
 

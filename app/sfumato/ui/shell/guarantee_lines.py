@@ -250,7 +250,7 @@ class GuaranteeLines(QWidget):
 
     def _instead(self, asked: Sequence[str]) -> QVBoxLayout:
         """Say what is asked of a generalized table; Policy says whether it is kept."""
-        title = self.tr("Asked of the generalized table")
+        title = self.tr("Requirements of the generalized table")
         note = self.tr("Policy finds out which levels keep it, and what is not promised.")
         lines = self._titled(title, asked)
         lines.addWidget(label(note, "muted", wrap=True))

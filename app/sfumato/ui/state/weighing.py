@@ -107,5 +107,5 @@ class Weighing(QObject):
             assert known is not None
             return gauges_of(document, known.of(document), attributes, context)
 
-        title = QCoreApplication.translate("Policy", "Weighing what everybody gets")
+        title = QCoreApplication.translate("Policy", "Working out what everybody gets")
         self._answer.ask((id(held), decided, more, counted), title, work)

@@ -150,7 +150,7 @@ class PlanProposer(QObject):
         session = self._session
         session.edit(tr("Make this safe"), plan.document)
         kind = MessageKind.GOOD if plan.is_safe else MessageKind.CAUTION
-        about = Action(tr("What it comes to…"), partial(self.show_plan, plan))
+        about = Action(tr("See what changes…"), partial(self.show_plan, plan))
         undo = Action(tr("Undo"), session.undo, undoes=True)
         count = len(plan.steps)
         words = tr("{count} {count:setting was|settings were} changed.", count=count)

@@ -55,7 +55,12 @@ class BoardDrawer(QSplitter):
         self.setHandleWidth(Space.INSIDE)
         self.addWidget(board)
         self.addWidget(self._room)
-        self.handle(1).setToolTip(tr("Drag to make the settings higher or lower"))
+        self.handle(1).setToolTip(
+            tr(
+                "Drag to make the settings higher or lower, or press Ctrl+Shift+Up and"
+                " Ctrl+Shift+Down."
+            )
+        )
         self._room.setVisible(is_on(self._store, DRAWER))
         self.splitterMoved.connect(self._keep)
         for keys, by in ((HIGHER, -STEP), (LOWER, STEP)):

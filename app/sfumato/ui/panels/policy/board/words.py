@@ -189,7 +189,7 @@ def _found(gauges: Gauges | None) -> GaugeText:
         return GaugeText(name, "–", "muted", why)
     look = "good" if gauges.found == 0 else "danger"
     why = tr(
-        "{count} of {of} {of:record is|records are} unique on what leaves unperturbed.",
+        "{count} of {of} {of:record is|records are} unique on the columns that leave unperturbed.",
         count=grouped(gauges.found),
         of=grouped(gauges.of),
     )
