@@ -18,11 +18,20 @@ import pytest
 import scipy
 
 from sfumato.commands.shared.command import ExitCode
+from tests.data import shared_data
 from tests.useful import TABLES
 
 USEFUL = 100
 ODDS = (27.0, 9.0, 3.0)
 """How much likelier a value gets where a hunch of 10 % may become 75, 50 or 25 %."""
+
+
+def adult():
+    """Return the Adult table."""
+    return pd.read_csv(shared_data("adult/adult.csv"), sep=";")
+
+
+JUDGED = {**TABLES, "adult": adult}
 
 
 class Release:
@@ -51,7 +60,7 @@ class Release:
 
 def proposed(line, name):
     """Return the table, what is proposed for it, rivals by column, and releases by recipient."""
-    table = TABLES[name]()
+    table = JUDGED[name]()
     table.to_csv(line.folder / "table.csv", index=False)
     made = line.folder / "made.sfumato"
     assert line.run("init", made, "--table", line.folder / "table.csv") == ExitCode.OK
@@ -88,13 +97,14 @@ def follows(fine: Release, coarse: Release) -> bool:
     names = coarse.shown
     more, less = fine.classes(fine.shown), coarse.classes(names)
     places = [fine.shown.index(name) for name in names]
-    pairs = [
-        (i, j)
-        for i, one in enumerate(more.index)
-        for j, two in enumerate(less.index)
-        if all(may_become(one[at], cell) for at, cell in zip(places, two, strict=True))
-    ]
-    first, second = np.array(pairs).T
+    able = np.ones((len(more), len(less)), dtype=np.bool_)
+    for place, at in enumerate(places):
+        seen, codes = np.unique([one[at] for one in more.index], return_inverse=True)
+        told, others = np.unique([two[place] for two in less.index], return_inverse=True)
+        possible = np.array([[may_become(one, cell) for cell in told] for one in seen])
+        able &= possible[np.ix_(codes, others)]
+    pairs = np.argwhere(able)
+    first, second = pairs.T
     each = np.arange(len(pairs))
     once = scipy.sparse.csr_array((np.ones(len(pairs)), (first, each)), (len(more), len(pairs)))
     counted = scipy.sparse.csr_array(
@@ -108,7 +118,6 @@ def follows(fine: Release, coarse: Release) -> bool:
             scipy.optimize.LinearConstraint(once, 1, 1),
             scipy.optimize.LinearConstraint(counted, less.to_numpy(), less.to_numpy()),
         ],
-        options={"time_limit": 20.0},
     )
     return found.x is not None
 
@@ -143,7 +152,7 @@ def worth_of_shares(matrix: np.ndarray, shares: np.ndarray, records: int) -> flo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(TABLES))
+@pytest.mark.parametrize("name", list(JUDGED))
 def test_releases_of_a_plan_are_safe_and_useful_as_their_files_tell(line, name):
     table, plan, rivals, releases = proposed(line, name)
     for release in releases.values():
@@ -159,6 +168,9 @@ def test_releases_of_a_plan_are_safe_and_useful_as_their_files_tell(line, name):
             assert found is None or column in above or found <= log(odds) * (1 + 1e-6), column
     first = next(iter(releases.values()))
     assert not [one for one in first.shown if (first.data[one] == "*").all()]
+    # Of many quasi-identifiers some have to go; what is known best of people stays.
+    asked = {"age", "sex", "region"} if name == "survey" else set()
+    assert set(first.shown) >= asked
     told = plan["worth"][0]
     assert {one["column"] for one in told["columns"]} == set(first.perturbed)
     for each in told["columns"]:

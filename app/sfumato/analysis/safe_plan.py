@@ -37,6 +37,7 @@ from sfumato.analysis.verdicts import Readiness
 from sfumato.analysis.views import (
     find_views,
     released_rows,
+    with_importance,
     with_proposed_hierarchies,
     with_proposed_ks,
 )
@@ -51,6 +52,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.proposals import best_known
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.language import ENGLISH, spoken, worded
 from sfumato.project.document.edits import (
@@ -388,12 +390,23 @@ class _Planner:
             return
         self._viewless = frozenset(one.name for one in document.recipients if one.view is None)
         document, added = with_proposed_hierarchies(document, source)
+        document = self._with_important(document)
         attributes = attributes_in(document, self._table, self._keys, Part(context, 0.0, 0.4))
         document = with_proposed_ks(document, attributes, self._table)
         self.document = self._with_views(document, Part(context, 0.4, 1.0))
         if added:
             words = "Hierarchies for {columns}."
             self._tell(words, columns=listed(list(added)))
+
+    def _with_important(self, document: Document) -> Document:
+        """Return the document in which the best known of many columns are kept before others."""
+        names = quasi_identifiers(document)
+        important = best_known(names)
+        if document.importance is not None or len(names) <= MOST_COLUMNS or not important:
+            return document
+        words = "Important, so that something of them is kept before others: {columns}."
+        self._tell(words, columns=listed(important))
+        return with_importance(document, important)
 
     def _with_views(self, document: Document, context: Context) -> Document:
         """Return the document with levels found."""
@@ -460,7 +473,7 @@ class _Planner:
         """Leave out what nobody would see anything of; return whether there is any.
 
         Of few columns it stays: single cells may tell something of each.
-        What the custodian named as important stays, and shows "*".
+        What is named as important stays, and shows "*".
         """
         if not self._viewless or len(quasi_identifiers(self.document)) <= MOST_COLUMNS:
             return False
@@ -486,7 +499,7 @@ class _Planner:
         self.choose_cells(Part(context, 0.2, 0.3))
         found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.3, 0.8))
         if self.leave_out() | self.choose_cells(Part(context, 0.8, 0.9)):
-            found = self.check(self.document)
+            found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.9, 1.0))
         return found
 
     def _mend(

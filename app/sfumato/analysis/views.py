@@ -14,7 +14,7 @@ from typing import Final
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import listed
-from sfumato.engine.generalization.chain import find_chain, nodes_keeping
+from sfumato.engine.generalization.chain import find_levels, nodes_keeping
 from sfumato.engine.generalization.coded import LARGEST_LATTICE, QuasiIdentifier
 from sfumato.engine.generalization.distinct_rows import Weights
 from sfumato.engine.generalization.hierarchies import Recipe, Suppression, propose_hierarchy
@@ -392,9 +392,9 @@ def find_views(
         Demand(_rule(each).k, _rule(each).suppression, costs if _rule(each).cells else None)
         for each in chain
     ]
-    views = find_chain(rows.quasi, demands, part, rows.units, rows.weights, costs, evenly=evenly)
-    for each, view in zip(chain, views, strict=True):
-        levels = dict(zip(names, view.node, strict=True))
+    found = find_levels(rows.quasi, demands, part, rows.units, rows.weights, costs, evenly=evenly)
+    for each, node in zip(chain, found.nodes, strict=True):
+        levels = dict(zip(names, node, strict=True))
         document = _with_rule(document, each.name, replace(_rule(each), levels=levels))
     return document
 

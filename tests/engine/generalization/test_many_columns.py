@@ -81,6 +81,16 @@ def test_columns_that_matter_more_are_kept(step_by_step):
     assert found.node[7] == 0
 
 
+def test_something_of_an_important_column_is_kept_before_many_of_two_values(step_by_step):
+    place = np.arange(1_200)
+    of_two = [quasi(f"c{at}", place // 2**at % 2, [0, 0]) for at in range(7)]
+    regions = quasi("region", place % 12, [at // 4 for at in range(12)], [0] * 12)
+    demands, weights = [Demand(5, 0.0)], [1.0] * 7 + [2.0]
+    (found,) = find_chain([*of_two, regions], demands, Silent(), importance=weights)
+    assert found.node[7] < 2
+    assert smallest_shown([*of_two, regions], found) >= 5
+
+
 def test_forty_columns_are_answered():
     attributes, demands = survey(2_000, 40), [Demand(5, 0.01), Demand(20, 0.01)]
     views = find_chain(attributes, demands, Silent())

@@ -11,7 +11,7 @@ import pytest
 from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.periods import Period
 from sfumato.engine.table.profile import profile_columns
-from sfumato.engine.table.proposals import alike, proposals, propose_columns
+from sfumato.engine.table.proposals import alike, best_known, proposals, propose_columns
 from sfumato.engine.table.table import Table
 
 ROWS = 200
@@ -269,3 +269,8 @@ def test_the_profile_of_periods_names_them_with_the_first_and_the_last():
     table = Table(pd.DataFrame({"x": ["1968-02", "1950-11", None]}), periods={"x": Period.MONTH})
     (profile,) = profile_columns(table)
     assert (profile.type_name, profile.earliest, profile.latest) == ("month", "1950-11", "1968-02")
+
+
+def test_what_is_known_best_of_people_is_told_by_name_age_first():
+    names = ["roof", "region", "BirthYear", "sex", "household_size", "Familienstand", "usage"]
+    assert best_known(names) == ("BirthYear", "sex", "region", "Familienstand")

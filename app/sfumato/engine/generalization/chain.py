@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -106,6 +106,32 @@ def find_chain(
     DiversityError
         If a k is above the number of units or below 1, or a share is outside 0 to below 1.
     """
+    found = find_levels(
+        quasi_identifiers, demands, context, units, weights, importance, evenly=evenly
+    )
+    ks, costs = [demand.k for demand in demands], [demand.costs for demand in demands]
+    return views_below(found.base, found.nodes, ks, costs)
+
+
+@dataclass(frozen=True)
+class FoundLevels:
+    """The nodes of a chain of views, the most trusted recipient's first, and what they are of."""
+
+    base: DistinctRows
+    nodes: tuple[Node, ...]
+
+
+def find_levels(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    demands: Sequence[Demand],
+    context: Context,
+    units: Units = None,
+    weights: Weights = None,
+    importance: Sequence[float] | None = None,
+    *,
+    evenly: bool = False,
+) -> FoundLevels:
+    """Find the levels of a chain of views alone; otherwise as `find_chain`."""
     quasi = tuple(each.with_one_group_on_top() for each in quasi_identifiers)
     base = DistinctRows.of(quasi, (0,) * len(quasi), units, weights)
     for demand in demands:
@@ -119,8 +145,7 @@ def find_chain(
     if any(demand.costs is not None for demand in demands):
         nodes = _finer_with_cells(base, demands, nodes, Part(context, 0.5, 1.0), evenly=evenly)
     context.report(1.0, "The levels are found")
-    ks, costs = [demand.k for demand in demands], [demand.costs for demand in demands]
-    return views_below(base, nodes, ks, costs)
+    return FoundLevels(base, tuple(nodes))
 
 
 def _nodes_found(

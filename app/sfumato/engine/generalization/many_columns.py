@@ -6,6 +6,10 @@ the rows that have to be suppressed stay within what is allowed. What a step cos
 the steps before it, so a step that was too much once is not tried again, and of the others mostly
 the best is looked at anew (lazy greedy search; Minoux 1978). Columns of few values are shown first
 by this rule; a second search goes by the loss alone, and the better of both is taken.
+
+Columns whose loss counts more than others' are begun with: of each in turn, the least is shown
+that tells anything. Weights alone would not do that, since a few columns of two values are shown
+for what one of many values takes.
 """
 
 from __future__ import annotations
@@ -129,6 +133,9 @@ class _Steps:
         self._rows, self._k, self._most, self._floor = rows, k, most, floor
         self._least = least
         self._costs, self._by_classes = costs, by_classes
+        usual = min(costs, default=1.0)
+        important = [axis for axis, cost in enumerate(costs) if cost > usual]
+        self._important = sorted(important, key=lambda axis: -costs[axis])
         self._live = np.flatnonzero(rows.hidden != WHOLE)
         self._counts: Floats = rows.counts[self._live].astype(np.float64)
         self._codes = [codes[self._live] for codes in rows.codes]
@@ -152,7 +159,7 @@ class _Steps:
             for level in range(self._floor[axis], height)
         ]
         heapq.heapify(waiting)
-        steps, found = 0, tuple(self._node)
+        steps, found = self._begin()
         while waiting:
             _, axis, level, asked = heapq.heappop(waiting)
             if level >= self._node[axis]:
@@ -168,6 +175,19 @@ class _Steps:
             if gain > 0.0:
                 heapq.heappush(waiting, (-gain, axis, level, steps))
         return found
+
+    def _begin(self) -> tuple[int, Node]:
+        """Show something of each important column that allows it; return how many, and a node."""
+        steps, found = 0, tuple(self._node)
+        for axis in self._important:
+            sizes = self._rows.quasi_identifiers[axis].sizes
+            telling = [at for at in range(self._floor[axis], self._node[axis]) if sizes[at] > 1]
+            if telling and self._outcome(axis, telling[-1]).suppressed <= self._most:
+                self._take(axis, telling[-1])
+                steps += 1
+                if not self._gone or self._gone >= self._least:
+                    found = tuple(self._node)
+        return steps, found
 
     def _gain(self, axis: int, level: int) -> float:
         """Return what a step saves, by the classes it makes; 0 where it is too much."""

@@ -71,6 +71,20 @@ _KNOWABLE: Final = _words(
     " familienstand beruf branche schulabschluss bildung größe körpergröße gewicht kinder haushalt"
     " datum aufnahmedatum entlassungsdatum sexe naissance commune département profession métier"
 )
+_BEST_KNOWN: Final = (
+    _words(
+        "age birth birthday birthdate birthyear dob yob alter geburtsdatum geburtsjahr naissance"
+    ),
+    _words("sex gender geschlecht sexe"),
+    _words(
+        "region state province district county municipality city town zip zipcode postcode plz"
+        " postleitzahl wohnort ort gemeinde landkreis kreis bundesland commune département région"
+    ),
+    _words("marital civil familienstand"),
+    _words("education school degree schulabschluss bildung"),
+    _words("occupation job profession beruf métier industry sector branche"),
+)
+"""What is known best of people, and analysed most, in this order."""
 _PRIVATE: Final = _words(
     "diagnosis diagnoses disease health illness condition disorder icd symptom medication drug"
     " treatment therapy hiv aids psychiatric disability pregnancy gene genotype mutation salary"
@@ -215,6 +229,14 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
             " may learn it about a person."
         )
     return Proposal(ColumnSpec(profile.name, role, kind), reason, may_be_sensitive=private)
+
+
+def best_known(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that tell what is known best of people by their names, age first."""
+    found: dict[str, None] = {}
+    for vocabulary in _BEST_KNOWN:
+        found |= dict.fromkeys(one for one in names if _speaks_of(words_of(one), vocabulary))
+    return tuple(found)
 
 
 def words_of(name: str) -> tuple[str, ...]:
