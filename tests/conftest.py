@@ -12,7 +12,7 @@ import os
 import secrets
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -161,8 +161,8 @@ def _deliver_deferred_deletes() -> None:
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind() -> Iterator[None]:
-    """Deliver deferred deletes and see that no thread outlives its test."""
+def nothing_left_behind(search_for_garbage: Callable[[], None]) -> Iterator[None]:
+    """Deliver deferred deletes, and see that no thread outlives its test."""
     before = set(threading.enumerate())
     yield
     if HAS_QT:
@@ -174,8 +174,9 @@ def nothing_left_behind() -> Iterator[None]:
         if thread not in before and not isinstance(thread, threading._DummyThread)
     ]
     for thread in left:
-        thread.join(timeout=5)
+        thread.join(timeout=60)
     assert not [thread.name for thread in left if thread.is_alive()]
+    search_for_garbage()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -212,20 +213,24 @@ def remembered() -> Iterator[None]:
         yield
 
 
-if HAS_QT:
-    pytest_plugins = ["tests.ui.fixtures"]
+pytest_plugins = ["tests.crashes", *(["tests.ui.fixtures"] if HAS_QT else [])]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def collected_at_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
+def search_for_garbage(request: pytest.FixtureRequest) -> Iterator[Callable[[], None]]:
     """Free what is left while Qt still stands: interpreters end in no certain order.
 
     There is one application in a process, and commands that draw make a lesser one where there
-    is none: so the one that widgets need is there before any test.
+    is none: so the one that widgets need is there before any test. While it is there, Python
+    searches for garbage between tests and where the window does: nowhere else, since widgets
+    that are left in cycles must die neither on another thread nor while Qt deletes others.
     """
-    if HAS_QT:
-        request.getfixturevalue("qapp")
-    yield
+    if not HAS_QT:
+        yield lambda: None
+        return
+    request.getfixturevalue("qapp")
+    collector = import_module("sfumato.jobs").GarbageCollector()
+    yield collector.look
+    collector.close()
     gc.collect()
-    if HAS_QT:
-        _deliver_deferred_deletes()
+    _deliver_deferred_deletes()

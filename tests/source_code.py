@@ -37,11 +37,13 @@ class Module:
 
     @cached_property
     def tree(self) -> ast.Module:
+        searched = gc.isenabled()
         gc.disable()  # two thirds of the time would go into looking at what was parsed before
         try:
             return ast.parse(self.text)
         finally:
-            gc.enable()
+            if searched:
+                gc.enable()
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:

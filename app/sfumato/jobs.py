@@ -516,6 +516,9 @@ class JobRunner(QObject):
             self._tell(outcome, running)
         finally:
             job.result = None
+            # What is connected to a job may hold the runner, and be the last that does. If the job
+            # were the runner's child still, its own end would delete it a second time.
+            job.setParent(None)
             job.deleteLater()
 
     def _tell(self, outcome: _Outcome, running: _Running) -> None:

@@ -46,5 +46,5 @@ def load(panel, qtbot, path):
 
 
 def wait_for_preview(panel, qtbot, condition):
-    qtbot.waitUntil(condition, timeout=10_000)
+    qtbot.waitUntil(condition)
     settle(qtbot, panel.session)

@@ -60,6 +60,19 @@ class Answers:
         return self.chosen_folder
 
 
+PATIENCE_MILLISECONDS = 60_000
+"""How long a test waits for what has to come: a loaded machine takes its time."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience() -> Iterator[None]:
+    """Let no test fail since the machine is slow: pytest-qt would wait 5 seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        for waits in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitCallback):
+            patch.setitem(waits.__kwdefaults__, "timeout", PATIENCE_MILLISECONDS)
+        yield
+
+
 @pytest.fixture
 def plain(qapp: QApplication, request: pytest.FixtureRequest) -> QApplication:
     """The application in light colours, with the bundled font and without its style sheet.

@@ -30,7 +30,7 @@ class Keys:
     def focus(self) -> QWidget:
         """What has the focus; it is in sight and can be used."""
         QCoreApplication.processEvents()
-        self._qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=5_000)
+        self._qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
         focused = QApplication.focusWidget()
         assert focused is not None
         assert focused.isVisible(), focused

@@ -326,7 +326,7 @@ class TestLoading:
         click(panel.load_button)
         assert reached.wait(10)
         assert panel.state() is PanelState.IN_PROGRESS
-        qtbot.waitUntil(lambda: panel.waiting.bar.value() == 300, timeout=5_000)
+        qtbot.waitUntil(lambda: panel.waiting.bar.value() == 300)
         assert panel.waiting.step.text() == "Reading rows"
         click(panel.waiting.cancel)
         settle(qtbot, panel.session)

@@ -157,7 +157,7 @@ class TestMarking:
 @pytest.mark.slow
 def test_the_guarantee_says_what_it_leaves_out(marked, qtbot):
     explain_first(qtbot, marked.guarantee)
-    qtbot.waitUntil(lambda: "read in parts" in marked.guarantee.text(), timeout=5000)
+    qtbot.waitUntil(lambda: "read in parts" in marked.guarantee.text())
     assert "odds" in marked.guarantee.text()
 
 

@@ -240,12 +240,12 @@ class TestJobsAndMessages:
                 context.report(0.42, "working")
 
         job = window.session.runner.run("Release", endless)
-        qtbot.waitUntil(lambda: bool(window.jobs.entries), timeout=5_000)
+        qtbot.waitUntil(lambda: bool(window.jobs.entries))
         [entry] = window.jobs.entries
-        qtbot.waitUntil(lambda: entry.percent.text() == "42 %", timeout=5_000)
+        qtbot.waitUntil(lambda: entry.percent.text() == "42 %")
         assert "Release" in entry.title.text()
         click(entry.cancel)
-        qtbot.waitUntil(lambda: not job.running, timeout=5_000)
+        qtbot.waitUntil(lambda: not job.running)
         assert window.jobs.entries == ()
         assert announced == [("Stopped: Release", False)]
 
@@ -257,7 +257,7 @@ class TestJobsAndMessages:
         themes().set_scale(1.5)
         window.resize(1366, 768)
         jobs = [window.session.runner.run(f"Releasing diagnosis {i}", endless) for i in range(2)]
-        qtbot.waitUntil(lambda: len(window.jobs.entries) == 2, timeout=5_000)
+        qtbot.waitUntil(lambda: len(window.jobs.entries) == 2)
         QApplication.processEvents()
         assert all(entry.title.width() >= 96 for entry in window.jobs.entries)
         window.resize(1100, 700)
@@ -269,7 +269,7 @@ class TestJobsAndMessages:
         themes().set_scale()
         for job in jobs:
             job.cancel()
-        qtbot.waitUntil(lambda: not any(job.running for job in jobs), timeout=5_000)
+        qtbot.waitUntil(lambda: not any(job.running for job in jobs))
 
     def test_a_short_job_is_never_shown(self, window, qtbot):
         window.session.runner.run("Quick", lambda _context: None)

@@ -375,7 +375,7 @@ class TestLeaving:
         type_into(dialog.first, PASSPHRASE)
         type_into(dialog.second, PASSPHRASE)
         click(dialog.submit)
-        qtbot.waitUntil(lambda: not window.isVisible(), timeout=10_000)
+        qtbot.waitUntil(lambda: not window.isVisible())
         with ProjectFile.open(answers.saved, PASSPHRASE) as saved:
             assert saved.document.title == "clinic"
 

@@ -141,7 +141,7 @@ class TestProject:
         project = create()
         session.set_project(project)
         session._autosave.setInterval(1)
-        with qtbot.waitSignal(session.saved, timeout=5_000):
+        with qtbot.waitSignal(session.saved):
             session.edit("Name it", titled("kept"))
         assert project.document.title == "kept"
         assert not session.unsaved
@@ -151,7 +151,7 @@ class TestProject:
         session._autosave.setInterval(20)
         saves = []
         session.saved.connect(lambda: saves.append(session.document.title))
-        with qtbot.waitSignal(session.saved, timeout=5_000):
+        with qtbot.waitSignal(session.saved):
             for title in "abc":
                 session.edit("Name it", titled(title))
         assert saves == ["c"]
@@ -264,7 +264,7 @@ class TestAttributes:
         monkeypatch.setattr(attribute_cache, "ROWS_AT_ONCE", 2)
         table = small_table()
         session.open_table("Open", table, document_of(table))
-        with qtbot.waitSignal(session.attribute_changed, timeout=10_000) as heard:
+        with qtbot.waitSignal(session.attribute_changed) as heard:
             assert session.attribute("disease") is None
         assert heard.args == ["disease"]
         assert session.attribute("disease").attribute.counts.tolist() == [2, 1]
@@ -276,14 +276,14 @@ class TestAttributes:
         session.attribute("disease")
         wider = replace(session.document.column("disease"), domain=Domain(("b", "a", "c")))
         session.edit("Widen", session.document.with_column(wider))
-        with qtbot.waitSignal(session.attribute_changed, timeout=10_000):
+        with qtbot.waitSignal(session.attribute_changed):
             session.attribute("disease")
         qtbot.waitUntil(lambda: not session.runner.jobs)
         assert session.attribute("disease").attribute.domain.values == ("b", "a", "c")
 
     def test_profiles_become_known_in_a_job(self, session, qtbot):
         table = small_table()
-        with qtbot.waitSignal(session.profiles_changed, timeout=10_000):
+        with qtbot.waitSignal(session.profiles_changed):
             session.open_table("Open", table, document_of(table))
             assert session.insight() is None
         assert [profile.name for profile in session.insight().profiles] == ["disease", "age"]

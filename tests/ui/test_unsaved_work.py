@@ -90,7 +90,7 @@ def kept():
 
 
 def wait_until_kept(window, qtbot):
-    qtbot.waitUntil(lambda: any("unsaved" in name for name in kept()), timeout=10_000)
+    qtbot.waitUntil(lambda: any("unsaved" in name for name in kept()))
     settle(qtbot, window.session)
 
 
