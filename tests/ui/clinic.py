@@ -78,4 +78,4 @@ def save_clinic(session: Session, folder: Path) -> ProjectFile:
 
 def wait_for_jobs(qtbot: QtBot, session: Session) -> None:
     """Wait until nothing runs any more."""
-    qtbot.waitUntil(lambda: not session.runner.jobs, timeout=20_000)
+    qtbot.waitUntil(lambda: not session.runner.jobs)

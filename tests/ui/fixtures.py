@@ -60,7 +60,7 @@ class Answers:
         return self.chosen_folder
 
 
-PATIENCE_MILLISECONDS = 60_000
+PATIENCE_MILLISECONDS = 180_000
 """How long a test waits for what has to come: a loaded machine takes its time."""
 
 

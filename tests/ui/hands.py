@@ -34,7 +34,7 @@ def on_screen(qtbot: Any, widget: Shown, *size: int) -> Shown:
 
 def settle(qtbot: Any, session: Any) -> None:
     """Wait until no job runs and what it told is shown."""
-    qtbot.waitUntil(lambda: not session.runner.jobs, timeout=20_000)
+    qtbot.waitUntil(lambda: not session.runner.jobs)
 
 
 def click(widget: QWidget) -> None:
@@ -110,5 +110,5 @@ def load_table(window: Any, qtbot: Any, path: Any) -> None:
 def explain_first(qtbot, card):
     """Press "Why?" of the first recipient on the guarantee card, once there is one."""
     card.refresh()  # what it shows may be of an earlier document
-    qtbot.waitUntil(lambda: bool(card.summaries), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(card.summaries))
     next(iter(card.summaries.values())).why.click()

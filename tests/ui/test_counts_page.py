@@ -46,7 +46,7 @@ def drag(name, source, target):
 
 
 def counted(qtbot, panel):
-    qtbot.waitUntil(lambda: panel.counts.preview is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.counts.preview is not None)
     wait_for_jobs(qtbot, panel.session)
 
 

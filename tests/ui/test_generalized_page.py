@@ -52,7 +52,7 @@ def searched(qtbot, panel, **decided):
 
 def wait(qtbot, panel):
     page = page_of(panel)
-    qtbot.waitUntil(lambda: not page.finding.working, timeout=20_000)
+    qtbot.waitUntil(lambda: not page.finding.working)
     settle(qtbot, panel.session)
 
 

@@ -171,6 +171,7 @@ def test_what_is_fitted_holds_still_at_twenty_widths_of_the_window(
     assert not (turning := loops(watch, tmp_path, name, widths)), "\n".join(turning)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FITTED)
 def test_what_is_fitted_holds_still_at_every_width_that_has_its_turn(

@@ -409,7 +409,7 @@ def test_looking_for_a_person_that_is_stopped_can_be_asked_for_again(saved, qtbo
 def test_the_report_tells_of_all_rows(saved, qtbot):
     page = panel_of(saved, qtbot, "audit").show_page(ReportPage)
     settle(qtbot, saved.session)
-    qtbot.waitUntil(page.html.isEnabled, timeout=20_000)
+    qtbot.waitUntil(page.html.isEnabled)
     told = page.view.toPlainText()
     assert f"{ROWS:,} records" in told
     assert "Groups estimated closely" in told

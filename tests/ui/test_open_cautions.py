@@ -47,7 +47,7 @@ def card(qtbot, session):
     session.open_table("Open", books(), decided())
     made = on_screen(qtbot, GuaranteeCard(session), 288, 900)
     made.explain("Bank")
-    qtbot.waitUntil(lambda: bool(cautions(made)), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(cautions(made)))
     return made
 
 
@@ -113,7 +113,7 @@ def test_the_card_says_at_once_that_a_recipient_sees_a_column_more_coarsely(qtbo
     assert "more coarsely" not in card.text()
     document = with_statement(session.document, "Bank", k=2)
     session.edit("Coarsen", with_level(document, "Bank", "revenue", 1)[0])
-    qtbot.waitUntil(lambda: "Bank sees it more coarsely" in card.text(), timeout=20_000)
+    qtbot.waitUntil(lambda: "Bank sees it more coarsely" in card.text())
     assert "somebody who knows revenue as the table has it" in card.text()
 
 

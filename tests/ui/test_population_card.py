@@ -29,7 +29,7 @@ def page(qtbot, panel):
 
 
 def seen(qtbot, page):
-    qtbot.waitUntil(lambda: page.finding.view is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: page.finding.view is not None)
     settle(qtbot, page.session)
 
 

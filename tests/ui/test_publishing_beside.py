@@ -47,7 +47,7 @@ def publish_page(qtbot, window):
     panel = window.panels["policy"]
     click(panel.ways.segments.button_for("generalized"))
     page = panel.ways.page
-    qtbot.waitUntil(lambda: not page.finding.working, timeout=20_000)
+    qtbot.waitUntil(lambda: not page.finding.working)
     settle(qtbot, window.session)
     page.tabs.setCurrentWidget(page.publish)
     return page.publish
@@ -93,7 +93,7 @@ def test_a_typed_reason_is_told_by_the_card_the_command_and_the_report(window, q
 
     click(window.rail.step("audit"))
     report = window.panels["audit"].show_page(ReportPage)
-    qtbot.waitUntil(report.pdf.isEnabled, timeout=20_000)
+    qtbot.waitUntil(report.pdf.isEnabled)
     assert REASON in report.view.toPlainText()
 
     session.set_project(None)  # the command is refused a project that is open in a window

@@ -44,7 +44,7 @@ def test_the_sample_is_released_by_five_clicks_and_one_passphrase(window, qtbot,
     type_into(dialog.first, PASSPHRASE)
     type_into(dialog.second, PASSPHRASE)
     clicks(dialog.submit)
-    qtbot.waitUntil(lambda: len(session.project.releases) == 3, timeout=60_000)
+    qtbot.waitUntil(lambda: len(session.project.releases) == 3)
     settle(qtbot, session)
     assert len(list((tmp_path / "releases").iterdir())) == 3
     assert clicks.made <= 5

@@ -94,7 +94,7 @@ def test_what_reads_other_files_is_imported_once_there_is_one(imported_by_all, l
 def test_the_other_panels_are_built_once_something_is_open(window, qtbot, clinic):
     assert len(window.panels.built) == 1
     load_table(window, qtbot, clinic)
-    qtbot.waitUntil(lambda: not turns().waits(window.panels.stack), timeout=60_000)
+    qtbot.waitUntil(lambda: not turns().waits(window.panels.stack))
     assert window.panels.built == tuple(window.panels)
     assert window.rail.step("attributes").state is window.panels["attributes"].state()
 
@@ -117,9 +117,9 @@ def test_a_panel_is_built_in_steps_none_of_which_is_much_of_it(window, session, 
 @pytest.mark.slow
 def test_a_panel_that_is_looked_at_while_it_is_built_is_whole(window, qtbot, clinic):
     load_table(window, qtbot, clinic)
-    qtbot.waitUntil(lambda: "policy" in window.panels._begun, timeout=60_000)
+    qtbot.waitUntil(lambda: "policy" in window.panels._begun)
     window.show_panel("policy")
     assert window.current.ways.page.publish is not None
-    qtbot.waitUntil(lambda: not turns().waits(window.panels.stack), timeout=60_000)
+    qtbot.waitUntil(lambda: not turns().waits(window.panels.stack))
     assert window.panels.built == tuple(window.panels)
     assert window.panels.stack.count() == len(window.panels)

@@ -157,7 +157,7 @@ def test_the_check_before_a_release_counts_households(panel, qtbot):
     every = replace(document.unit, most_rows=20)
     panel.session.edit("All rows", document.with_unit(every))
     card = on_screen(qtbot, ReadinessCard(panel.session))
-    qtbot.waitUntil(lambda: bool(card.found), timeout=30_000)
+    qtbot.waitUntil(lambda: bool(card.found))
     frame = households(120)
     sizes = frame.groupby(["region", "sex"])["household"].nunique()
     told = [one.sentence for each in card.found for one in each.findings]

@@ -37,7 +37,7 @@ def test_the_guarantee_breaks_no_line_between_a_number_and_its_sign(qtbot, sessi
             label.text() for label in card.findChildren(QLabel) if "In this table" in label.text()
         ]
 
-    qtbot.waitUntil(lambda: bool(promised()), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(promised()))
     assert any("±\u202f" in text for text in promised())
     assert not any("± " in text for text in promised())
 

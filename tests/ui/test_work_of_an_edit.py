@@ -96,7 +96,7 @@ def test_a_cell_in_sight_is_made_once_a_picture(qtbot, policy, monkeypatch):
     choose(qtbot, policy, "matrix")
     grid = policy.page.settings.matrix.grid
     policy.scroll_to(grid)
-    qtbot.waitUntil(lambda: not turns().busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not turns().busy)
     QCoreApplication.processEvents()
     calls = counted(monkeypatch, (EntriesModel, "cell"))
     grid.viewport().repaint()
@@ -116,7 +116,7 @@ def test_a_long_list_of_values_is_made_as_far_as_it_is_in_sight(qtbot, policy, m
 @pytest.mark.slow
 def test_editors_are_built_before_a_mechanism_is_chosen(qtbot, policy, monkeypatch):
     policy.page.mechanism.setFocus()
-    qtbot.waitUntil(lambda: not turns().busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not turns().busy)
     built = []
     monkeypatch.setattr(type(policy.page), "_preparing", lambda _page, names: built.append(names))
     policy.page.prepare([str(name) for name in policy.page.mechanism.values])
