@@ -8,20 +8,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import RemedyKind
+from sfumato.analysis.mode_costs import costs_of_modes
 from sfumato.analysis.readiness import accepting, examine, mended, require_ready
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.analysis.small_groups import promised_limits
+from sfumato.analysis.small_groups import RiskSubject, promised_limits
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.group_risk import RiskLimits
 from sfumato.engine.generalization.hierarchies import Suppression
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.reconstruction.limits import default_limits
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, ViewRule
 from sfumato.project.errors import ReleaseError
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release_columns import attributes_of
 from tests.engine.numbers import stated_settings
 
@@ -241,3 +246,37 @@ def test_groups_are_asked_about_by_the_exact_test_whatever_test_was_promised(rul
     settings = {"epsilon": 0.2, "delta": delta, "rule": rule, "sampling": "published"}
     promised = promised_limits(PolicyEntry(("illness",), "reconstruction", settings))
     assert promised == RiskLimits(0.2, asked)
+
+
+# ----- reconstruction privacy, whose groups are those of the entry's public columns
+
+
+def grouped(public, **settings):
+    """Protect the illness of groups alike in some columns."""
+    stated = {**default_limits(), "public": list(public), **settings}
+    made = replace(a_document(), policy=(PolicyEntry(("illness",), "reconstruction", stated),))
+    levels = {"illness": {"retention_probability": 0.5}}
+    return replace(made, recipients=(Recipient("Public", levels),))
+
+
+def test_shares_that_were_measured_in_other_groups_are_told():
+    document, table = grouped(["ward", "sex"], shares="noisy"), visits()
+    [entry] = document.policy
+    [attribute] = attributes_of(document, table).values()
+    mechanism = mechanism_called(entry.mechanism)
+    settings = mechanism.complete_settings([attribute], entry.settings, NOISE)
+    document = replace(document, policy=(replace(entry, settings=settings),))
+    assert of_check(found_in(document, table), "Measured shares") == []
+    [one] = of_check(found_in(document, visits(told=0.5)), "Measured shares")
+    assert one.severity is Severity.CAUTION
+    assert one.columns == ("illness",)
+
+
+def test_what_modes_cost_is_told_of_the_entry_s_groups_whatever_is_known():
+    document, table = grouped(["sex"]), LongTable.of(visits())
+    rows = AllRows(document, table, KeyRing(bytes(32)))
+    told = [
+        costs_of_modes(RiskSubject(rows, document.policy[0], known), Silent())
+        for known in (("sex",), ("ward", "sex"))
+    ]
+    assert told[0] == told[1]

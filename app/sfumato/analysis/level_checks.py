@@ -1,4 +1,4 @@
-"""The check that every recipient's levels can be met: no release is made at one that can't be."""
+"""The checks of what an entry states: levels that can be met, and shares that were measured."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import About, Decided, Finding, Remedy, RemedyKind
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.wording import Sentence, formatted
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.entry_plan import least_loss, plan_entry
 from sfumato.project.document.model import PolicyEntry
 
@@ -39,6 +40,28 @@ def unmet_levels(decided: Decided) -> Iterator[Finding]:
             asks=False,
             refuses=True,
         )
+
+
+def outdated_measurements(decided: Decided) -> Iterator[Finding]:
+    """Tell of measured shares that are not of the groups that leave: fewer records are drawn."""
+    document, known = decided.document, decided.attributes
+    for entry in () if document.is_published_only else document.policy:
+        chosen = [known[name] for name in entry.attributes if name in known]
+        if len(chosen) < len(entry.attributes):
+            continue
+        if mechanism_called(entry.mechanism).outdated(chosen, entry.settings):
+            words = (
+                "{name}: the largest shares were not measured in the groups of this table, so"
+                " fewer records are drawn. Measure them again under Policy."
+            )
+            yield Finding(
+                "Measured shares",
+                Severity.CAUTION,
+                Sentence(words, name=entry.key),
+                (entry.key,),
+                entry.attributes,
+                about=About.POLICY,
+            )
 
 
 def _stated(entry: PolicyEntry, recipient: str, loss: float) -> Remedy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sfumato.analysis.small_groups import RiskSubject
@@ -11,6 +12,7 @@ from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.group_risk import ModeCost
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import GroupProtection
+from sfumato.project.release.groups import public_columns
 
 _RULES: Final = {
     "exact": Sentence("Exact test"),
@@ -30,7 +32,8 @@ _SHARES: Final = {
 def costs_of_modes(subject: RiskSubject, context: Context) -> tuple[ModeCost, ...]:
     """Return how far off count queries about an attribute are, by each mode of protecting groups.
 
-    Of an attribute that another mechanism protects, by the usual limits.
+    Groups are formed by the public columns of the attribute's entry, as in a release. Of an
+    attribute that another mechanism protects, by what is known, and by the usual limits.
 
     Raises
     ------
@@ -41,6 +44,9 @@ def costs_of_modes(subject: RiskSubject, context: Context) -> tuple[ModeCost, ..
     if not isinstance(mechanism, GroupProtection):
         found = [one for one in all_mechanisms().values() if isinstance(one, GroupProtection)]
         mechanism, settings = found[0], {}
+    else:
+        names = public_columns(subject.document, settings, mechanism.name)
+        subject = replace(subject, knowledge=names)
     grouped = subject.known(Part(context, 0.0, 0.3)).grouped
     return mechanism.mode_costs(grouped, settings, Part(context, 0.3, 1.0))
 

@@ -28,7 +28,7 @@ from sfumato.analysis.findings import (
     telling_columns,
 )
 from sfumato.analysis.guarantee import promise_is_empty
-from sfumato.analysis.level_checks import unmet_levels
+from sfumato.analysis.level_checks import outdated_measurements, unmet_levels
 from sfumato.analysis.missing_checks import codes_among_numbers, told_reasons
 from sfumato.analysis.open_figures import in_views
 from sfumato.analysis.shown_columns import SMALL, ClassCounts, ColumnView, look_of
@@ -672,6 +672,7 @@ CHECKS_OF_ROWS: Final[tuple[Callable[[Examined], Iterable[Finding]], ...]] = (
 CHECKS: Final[tuple[Callable[[Decided], Iterable[Finding]], ...]] = (
     moved_records,
     unmet_levels,
+    outdated_measurements,
     contradictions,
     doubtful_reading,
     told_beside,

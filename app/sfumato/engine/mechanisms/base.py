@@ -345,12 +345,7 @@ class Mechanism(Configured, ABC):
 
         Called where settings are stated, for instance in a rules file, and never again: what it
         adds belongs to the ladder. What recipients can see of it, directly or in what follows from
-        it, is made with noise, kept, and counted by `byproduct_epsilon`.
-
-        Parameters
-        ----------
-        noise
-            Draws noise for statistics of the table.
+        it, is made with `noise`, kept, and counted by `byproduct_epsilon`.
 
         Raises
         ------
@@ -370,6 +365,10 @@ class Mechanism(Configured, ABC):
         than e^ε0. 0 where nothing of the table is told; infinite where it is told exactly.
         """
         return 0.0
+
+    def outdated(self, attributes: Attributes, settings: Settings) -> bool:
+        """Return whether something is to be measured and was not, or in other rows."""
+        return False
 
     def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
         """Return what recipients are told that follows from the true table, and how it was made."""
