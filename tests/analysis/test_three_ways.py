@@ -16,6 +16,7 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from sfumato.analysis.open_columns import figure_sentences
+from sfumato.analysis.questions import question_called
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from sfumato.engine.core.progress import Silent
 from sfumato.project.project_file import ProjectFile
@@ -24,13 +25,13 @@ from sfumato.report.blocks import Paragraph, ReportGrid
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.ui.look.wording import typeset
+from sfumato.ui.panels.audit.pages.answer import page_of
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
 from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
-from sfumato.ui.panels.audit.pages.record import RecordPathPage
 from sfumato.ui.panels.releases import PANEL as RELEASES
 from tests.cli.conftest import CommandLine
 from tests.project.adopting import ILLNESSES, randomized
@@ -408,12 +409,12 @@ def test_which_leak_it_is(qtbot, opened, line, tmp_path):
 
 @pytest.mark.slow
 def test_what_a_single_record_shows_is_in_the_files(qtbot, opened, line):
-    page = opened(RecordPathPage)
-    choose(page.attribute, "illness")
-    page.row.spin.setValue(17)
-    page.row.spin.editingFinished.emit()
+    page = opened(page_of(question_called("record")))
+    choose(page.bar.attribute, "illness")
+    page.fields["row"].spin.setValue(17)
+    page.fields["row"].spin.editingFinished.emit()
     wait_for_jobs(qtbot, page.session)
-    model = page.table.model()
+    model = page.shown.tables[0].model()
     seen = {model.index(r, 0).data(): model.index(r, 2).data() for r in range(model.rowCount())}
     with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
         table, _ = open_source(project.document, Silent(), beside=line.folder)

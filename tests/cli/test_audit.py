@@ -67,3 +67,16 @@ def test_the_questions_are_answered_as_the_window_answers_them(made):
     assert made.run("audit", "questions", made.project) == ExitCode.OK
     assert made.output.count("\n") == 4
     assert "flu" not in made.output
+
+
+def test_one_record_s_way_is_told_without_its_values(made):
+    assert made.run("audit", "record", made.project, "--row", "3") == ExitCode.OK, made.remarks
+    assert made.output.startswith("What each recipient sees of illness in row 3.\n")
+    assert not any(str(value) in made.output for value in table().frame["illness"].dropna())
+    assert made.run("audit", "record", made.project, "--row", "3", "--json") == ExitCode.OK
+    [found] = json.loads(made.output)
+    assert found["row"] == 3
+    assert [one["recipient"] for one in found["recipients"]] == ["Clinic A", "Institute B"]
+    assert found["changes"] == sorted(found["changes"], reverse=True)
+    assert made.run("audit", "record", made.project, "--row", "13") == ExitCode.EXPECTED_ERROR
+    assert made.run("audit", "record", made.project, "--attribute", "sex") != ExitCode.OK

@@ -5,19 +5,20 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.questions import question_called
 from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.progress import Silent
-from sfumato.ui.panels.audit.pages.record import RecordPathPage
+from sfumato.ui.panels.audit.pages.answer import page_of
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 
 
 @pytest.fixture
 def page(audit_panel):
-    return audit_panel.show_page(RecordPathPage)
+    return audit_panel.show_page(page_of(question_called("record")))
 
 
 def cells(page, column):
-    model = page.table.model()
+    model = page.shown.tables[0].model()
     return [model.index(row, column).data() for row in range(model.rowCount())]
 
 
@@ -32,7 +33,7 @@ def test_a_row_s_way_and_what_recipients_see_are_shown(qtbot, page):
     wait_for_jobs(qtbot, page.session)
     assert cells(page, 0) == ["Clinic A", "Institute", "Public"]
     assert cells(page, 1) == ["0.6", "0.3", "0.1"]
-    assert "Row 1 " in page.plot.figure.headline
+    assert "Row 1 " in page.shown.plots[0].figure.headline
 
 
 @pytest.mark.slow
@@ -52,13 +53,13 @@ def test_what_a_view_shows_of_the_record_and_how_many_are_alike_stand_beside(qtb
 def test_another_row_is_shown_when_it_is_typed(qtbot, page):
     open_clinic(page.session, protected())
     wait_for_jobs(qtbot, page.session)
-    spin = page.row.spin
+    spin = page.fields["row"].spin
     spin.setFocus()
     spin.selectAll()
     qtbot.keyClicks(spin, "17")
     qtbot.keyClick(spin, Qt.Key.Key_Return)
     wait_for_jobs(qtbot, page.session)
-    assert "Row 17 " in page.plot.figure.headline
+    assert "Row 17 " in page.shown.plots[0].figure.headline
     assert spin.maximum() == 400
 
 

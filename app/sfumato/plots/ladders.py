@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sfumato.engine.core.values import Floats
+from sfumato.analysis.record_path import RecordPath
+from sfumato.engine.core.values import number_text, plain
 from sfumato.formats.language import localized
 from sfumato.plots.axes import name_axes, name_rows, name_ticks, plot, shorten, write
 from sfumato.plots.figure import PlotFigure, points
@@ -196,33 +197,7 @@ def _draw_rungs(figure: PlotFigure, axes: Axes, data: LadderData, style: PlotSty
 # ----- one record on its way down
 
 
-@dataclass(frozen=True)
-class RecordLadderData:
-    """What levels of trust show of one record.
-
-    Parameters
-    ----------
-    attribute
-        The attribute.
-    row
-        The record's row, from 1.
-    stretches
-        For values: (upper trust, lower trust, value's name), from the top down; else empty.
-    trusts, numbers
-        For numbers: what each trust shows; else empty.
-    stops
-        The recipients: (name, trust, what they see).
-    """
-
-    attribute: str
-    row: int
-    stretches: tuple[tuple[float, float, str], ...]
-    trusts: Floats
-    numbers: Floats
-    stops: tuple[tuple[str, float, str], ...]
-
-
-def build_record_ladder(data: RecordLadderData, style: PlotStyle) -> PlotFigure:
+def build_record_ladder(path: RecordPath, style: PlotStyle) -> PlotFigure:
     """Draw the way down the ladder: trust from left to right, values from top to bottom.
 
     Returns
@@ -230,13 +205,14 @@ def build_record_ladder(data: RecordLadderData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has the columns trust from, trust to and value; for numbers trust and value.
     """
-    names = list(dict.fromkeys(name for _, _, name in data.stretches))
-    table = pd.DataFrame(list(data.stretches), columns=["trust from", "trust to", "value"])
-    if len(data.numbers):
-        table = pd.DataFrame({"trust": data.trusts, "value": data.numbers})
+    stretches = [(s.upper, s.lower, _seen(s.value, style)) for s in path.stretches]
+    names = list(dict.fromkeys(name for _, _, name in stretches))
+    table = pd.DataFrame(stretches, columns=["trust from", "trust to", "value"])
+    if path.is_numeric:
+        table = pd.DataFrame({"trust": path.trusts, "value": path.numbers})
     figure, axes = plot(
         style,
-        _record_headline(data, style),
+        _record_headline(path, style),
         style.say(
             "From the original at the left to the least trusted level at the right."
             " For your eyes only: the whole way gives the true value away."
@@ -247,21 +223,29 @@ def build_record_ladder(data: RecordLadderData, style: PlotStyle) -> PlotFigure:
     )
     if names:
         name_rows(axes, names, style)
-        _draw_stretches(figure, axes, data, names, style)
+        _draw_stretches(figure, axes, stretches, names, style)
     else:
-        axes.plot(data.trusts, data.numbers, color=style.released, linewidth=points(1.5))
+        axes.plot(path.trusts, path.numbers, color=style.released, linewidth=points(1.5))
         axes.margins(y=0.08)
-    _trust_axis(axes, data, style)
-    _draw_stops(figure, axes, data, style)
+    _trust_axis(axes, path, style)
+    _draw_stops(figure, axes, path, style)
     return figure
 
 
-def _record_headline(data: RecordLadderData, style: PlotStyle) -> str:
+def _seen(value: object, style: PlotStyle) -> str:
+    """Return what a release shows, as a text."""
+    if pd.isna(value):  # type: ignore[call-overload]
+        return style.say("missing")
+    known = plain(value)
+    return number_text(known) if isinstance(known, float) else str(known)
+
+
+def _record_headline(path: RecordPath, style: PlotStyle) -> str:
     """Return the sentence that the way says."""
-    changes = len(data.stretches) - 1
+    changes = len(path.stretches) - 1
     return style.say(
         "Row {row}: the further down, the further {attribute} wanders from the true number"
-        if len(data.numbers)
+        if path.is_numeric
         else "Row {row} shows its true {attribute} at every level down to {lowest:g}"
         if changes == 0
         else "Row {row} loses its true {attribute} at a trust of {level:.3g}, its only change"
@@ -270,19 +254,23 @@ def _record_headline(data: RecordLadderData, style: PlotStyle) -> str:
             "Row {row} loses its true {attribute} at a trust of {level:.3g}, and changes {count}"
             " {count:time|times} in all"
         ),
-        row=localized(f"{data.row:,}"),
-        attribute=data.attribute,
-        level=data.stretches[0][1] if data.stretches else 0.0,
-        lowest=data.stretches[-1][1] if data.stretches else 0.0,
+        row=localized(f"{path.row:,}"),
+        attribute=path.attribute,
+        level=path.stretches[0].lower if path.stretches else 0.0,
+        lowest=path.stretches[-1].lower if path.stretches else 0.0,
         count=changes,
     )
 
 
 def _draw_stretches(
-    figure: PlotFigure, axes: Axes, data: RecordLadderData, names: list[str], style: PlotStyle
+    figure: PlotFigure,
+    axes: Axes,
+    stretches: Sequence[tuple[float, float, str]],
+    names: list[str],
+    style: PlotStyle,
 ) -> None:
     before: int | None = None
-    for upper, lower, name in data.stretches:
+    for upper, lower, name in stretches:
         row = names.index(name)
         look = {"linewidth": points(7.0), "solid_capstyle": "butt", "zorder": 3}
         colour = style.original if row == 0 else style.released
@@ -300,9 +288,9 @@ def _draw_stretches(
         before = row
 
 
-def _trust_axis(axes: Axes, data: RecordLadderData, style: PlotStyle) -> None:
+def _trust_axis(axes: Axes, path: RecordPath, style: PlotStyle) -> None:
     """Let trust fall from left to right, by ratios."""
-    lowest = float(data.trusts[-1]) if len(data.trusts) else data.stretches[-1][1]
+    lowest = float(path.trusts[-1]) if len(path.trusts) else path.stretches[-1].lower
     axes.set_xscale("log")
     axes.set_xlim(1.0, lowest)
     ticks = [tick for tick in _TICKS if tick >= lowest * 0.999]
@@ -312,11 +300,12 @@ def _trust_axis(axes: Axes, data: RecordLadderData, style: PlotStyle) -> None:
     name_axes(axes, style, style.say("Trust"))
 
 
-def _draw_stops(figure: PlotFigure, axes: Axes, data: RecordLadderData, style: PlotStyle) -> None:
+def _draw_stops(figure: PlotFigure, axes: Axes, path: RecordPath, style: PlotStyle) -> None:
     """Mark the recipients, their names above the axes; names that would collide alternate."""
     last = [np.inf, np.inf, np.inf]
     lowest = axes.get_xlim()[1]
-    for name, trust, seen in data.stops:
+    for stop in path.stops:
+        name, trust, seen = stop.recipient, stop.trust, _seen(stop.value, style)
         if not lowest <= trust <= 1.0:
             continue
         axes.axvline(trust, color=style.trust_colour(trust), linewidth=points(1.5), zorder=1)

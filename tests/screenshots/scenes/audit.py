@@ -24,7 +24,6 @@ from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
-from sfumato.ui.panels.audit.pages.record import RecordPathPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.audit.panel import AuditPanel
 from tests.project.test_pooled_rows import a_document
@@ -143,7 +142,7 @@ def _pooled_rows(stage: Stage) -> None:
 
 def _record(stage: Stage) -> None:
     stage.open_sample()
-    audit_page(stage, RecordPathPage)
+    audit_page(stage, page_of(question_called("record")))
 
 
 def _report(stage: Stage, audience: Audience | None = None) -> None:

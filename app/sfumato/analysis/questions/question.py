@@ -53,6 +53,8 @@ class AskedNumber:
         Whether it is a whole number.
     step
         What an arrow key adds.
+    of_rows
+        Whether it is at most the number of the table's rows.
     """
 
     name: str
@@ -64,6 +66,7 @@ class AskedNumber:
     above: bool = False
     whole: bool = False
     step: float | None = None
+    of_rows: bool = False
 
     def stated(self, settings: Mapping[str, float]) -> float:
         """Return what settings say, or what is usual.

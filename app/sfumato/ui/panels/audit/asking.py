@@ -39,4 +39,5 @@ def inputs_from(session: Session) -> tuple[tuple[object, ...], AuditInputs | Non
             columns=lambda _context: columns.whole,
             leaving=once(lambda _context: columns.of(document)),
         )
-    return (source, document, releases, counts, tuple(sorted(known)), *map(id, units)), inputs
+    told = (source, document, session.keys, releases, counts)
+    return (*told, tuple(sorted(known)), *map(id, units)), inputs

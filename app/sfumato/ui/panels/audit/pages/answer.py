@@ -130,8 +130,9 @@ class AnswerPage(AuditPage):
         self.go = button("", self._go)
         self.about = named(self.translated("&About"), self.asked)
         self.bar: QuestionBar | None = None
-        if "knows" in self.question.options:
-            self.bar = QuestionBar("recipient" in self.question.options)
+        if "attribute" in self.question.options:
+            options = self.question.options
+            self.bar = QuestionBar("recipient" in options, "knows" in options)
             self.bar.changed.connect(self.refresh)
             self._above.insertWidget(0, self.bar)
         self.fields = {spec.name: self._field(spec) for spec in self.question.settings}
@@ -206,12 +207,16 @@ class AnswerPage(AuditPage):
         asked, inputs = inputs_from(self.session)
         if inputs is None:
             return asked, None
+        for spec in self.question.settings:
+            if spec.of_rows:
+                self.fields[spec.name].set_range(spec.least, inputs.rows.rows)
         settings = {name: field.value for name, field in self.fields.items()}
         inputs = replace(inputs, settings=settings)
         if self.bar is not None:
             document = inputs.document
+            named = grouped_entries(document, inputs.attributes)
             self.bar.offer(
-                list(grouped_entries(document, inputs.attributes)),
+                list(named if "knows" in self.question.options else inputs.attributes),
                 [recipient.name for recipient in document.recipients],
                 public_names(document),
                 usual_knowledge(document),

@@ -123,12 +123,16 @@ class QuestionBar(QWidget):
     ----------
     with_recipient
         Whether one recipient is chosen.
+    with_knowledge
+        Whether the columns are chosen by which the attacker looks a person up.
     """
 
     changed = Signal()
     """The person chose something else."""
 
-    def __init__(self, with_recipient: bool, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, with_recipient: bool, with_knowledge: bool = True, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.attribute = ChoiceField(parent=self, name=self.tr("Attribute"))
         self.recipient = ChoiceField(parent=self, name=self.tr("Recipient"))
@@ -140,9 +144,11 @@ class QuestionBar(QWidget):
         fields: list[tuple[str, QWidget]] = [(self.tr("&Attribute"), self.attribute)]
         if with_recipient:
             fields.append((self.tr("&Recipient"), self.recipient))
-        fields.append((self.tr("Attacker &knows"), self.knowledge))
+        if with_knowledge:
+            fields.append((self.tr("Attacker &knows"), self.knowledge))
         self.setLayout(field_line(*fields))
         self.recipient.setVisible(with_recipient)
+        self.knowledge.setVisible(with_knowledge)
 
     def offer(
         self,
