@@ -312,7 +312,7 @@ def test_which_small_groups_are_given_away(qtbot, opened, line, material, attrib
         given = re.match(r"In (none|\d+) of", page.sentence.text())
         assert given is not None, page.sentence.text()
         assert given[1] == (str(groups) if groups else "none")
-        assert page.table.model().rowCount() == told["groups"]
+        assert page.groups.tables[0].model().rowCount() == told["groups"]
     limits = page.limits
     assert (limits.epsilon, limits.delta, limits.rule) == (
         found["epsilon"],

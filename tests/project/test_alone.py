@@ -16,12 +16,12 @@ from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.publication.prepared import counted_rows
 from sfumato.project.release.uniqueness import (
     alone_from,
-    alone_in_release,
     left_out_sentence,
     publication_limits,
     release_sentence,
     told_alone,
 )
+from tests.project.counting_alone import alone_in_release
 from tests.project.test_population import every_row
 
 FRAME = pd.DataFrame(

@@ -24,9 +24,9 @@ from sfumato.project.release.long_counts import SIZES
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.release_columns import leaving_rows as rows_in_memory
 from sfumato.project.release.release_columns import leaving_table, material_of
-from sfumato.project.release.uniqueness import alone_in_release
 from sfumato.project.verification.found import verify_file
 from tests.project import test_long_release
+from tests.project.counting_alone import alone_in_release
 from tests.project.test_long_release import (
     ROWS,
     bundle,

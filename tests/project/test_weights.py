@@ -19,10 +19,11 @@ from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.publication.population import basis_text, risks_of, told
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of
-from sfumato.project.release.uniqueness import alone_in_release, release_sentence
+from sfumato.project.release.uniqueness import release_sentence
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
 from tests.project import making
+from tests.project.counting_alone import alone_in_release
 from tests.project.test_population import a_document, a_table, every_row
 
 WEIGHTS = [10.0, 20.0, 20.0, 1.0, 50.0, 4.0]

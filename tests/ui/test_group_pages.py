@@ -119,11 +119,11 @@ def test_people_are_looked_up_by_what_the_chosen_recipient_sees(qtbot, made):
     document, _ = with_levels(document, "Public", {"age": 2})
     page = made(GroupRiskPage, document)
     know(qtbot, page, "age")
-    exact = page.table.model().rowCount()
+    exact = page.groups.tables[0].model().rowCount()
     assert "looked up" not in text(page.explanation)
     choose(page.bar.recipient, "Public")
     wait_for_jobs(qtbot, page.session)
-    assert page.table.model().rowCount() < exact
+    assert page.groups.tables[0].model().rowCount() < exact
     assert "by what Public sees: age at level 2" in text(page.explanation)
 
 
@@ -208,18 +208,18 @@ def test_what_releasing_less_would_change_is_drawn(qtbot, made):
 def test_a_chosen_group_shows_its_true_distribution_beside_the_reconstruction(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
-    sizes = [int(cell) for cell in column(page.table, "Records")]
+    sizes = [int(cell) for cell in column(page.groups.tables[0], "Records")]
     assert len(sizes) == 40
     first = page.group.figure.headline
-    page.table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
-    page.table.selectRow(1)
-    page.table.selectRow(0)
+    page.groups.tables[0].sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    page.groups.tables[0].selectRow(1)
+    page.groups.tables[0].selectRow(0)
     assert f"group of {min(sizes)} " in page.group.figure.headline
     assert page.group.figure.headline != first
     data = page.group.figure.data
     assert data["true"].sum() == pytest.approx(1.0)
     assert data["reconstructed"].sum() == pytest.approx(1.0)
-    assert set(column(page.table, "ward")) == {"north", "south"}
+    assert set(column(page.groups.tables[0], "ward")) == {"north", "south"}
 
 
 def test_an_attacker_who_knows_nothing_sees_one_group(qtbot, made):

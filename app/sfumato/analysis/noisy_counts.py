@@ -158,6 +158,7 @@ def groups_table(
     groups: Sequence[int] | Integers,
     chances: Mapping[Sentence, Sequence[float]],
     away: Sequence[bool],
+    limits: Sequence[float] = (),
 ) -> AnswerTable:
     """Return some groups with the values that tell them apart, for the custodian's eyes.
 
@@ -171,6 +172,8 @@ def groups_table(
         What of each is computed, by heading, shape (k,).
     away
         Whether each is given away, shape (k,).
+    limits
+        How many records the published test lets pass in each, shape (k,); none where there is none.
     """
     counted, domain = known.grouped, known.attribute.domain
     names = domain.names if domain is not None else ()
@@ -179,6 +182,7 @@ def groups_table(
         Sentence("Most frequent"): CellKind.VALUE,
         Sentence("Share"): CellKind.SHARE,
         **dict.fromkeys(chances, CellKind.SHARE),
+        **({Sentence("Published limit"): CellKind.NUMBER} if limits else {}),
         Sentence("Given away"): CellKind.TEXT,
     }
     shown = [
@@ -186,6 +190,7 @@ def groups_table(
         [names[int(code)] for code in counted.commonest[groups]],
         [float(share) for share in counted.shares[groups]],
         *map(list, chances.values()),
+        *([limits] if limits else []),
         [Sentence("yes") if each else Sentence("no") for each in away],
     ]
     for public in counted.attributes:

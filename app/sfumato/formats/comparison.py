@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Domain
@@ -24,18 +23,6 @@ Positions = Integers
 _MISSING: Final = -1
 _UNKNOWN: Final = -2
 _MISSING_KEY: Final = ("missing",)
-
-
-def differing_rows(expected: pd.Series, actual: pd.Series) -> Rows:
-    """Return in which rows two columns of the same length differ, shape (n,)."""
-    if is_number(expected) and is_number(actual) and not (_is_wide(expected) or _is_wide(actual)):
-        return _numbers_differ(expected, actual)
-    if is_text(expected) and is_text(actual):
-        texts: Rows = np.not_equal(_texts(expected), _texts(actual)).astype(bool)
-        return texts
-    one, other = common_positions(expected, actual)
-    differing: Rows = one != other
-    return differing
 
 
 def common_positions(expected: pd.Series, actual: pd.Series) -> tuple[Positions, Positions]:
@@ -84,35 +71,6 @@ def as_text(column: pd.Series) -> pd.Series:
     texts = column.astype("string")
     # Whole numbers are decimals where some of them are missing.
     return texts.str.removesuffix(".0") if is_number(values) else texts.str.strip()
-
-
-def _is_wide(column: pd.Series) -> bool:
-    """Whether a column's whole numbers may lie beyond the signed ones."""
-    return str(column.dtype).lower() == "uint64"
-
-
-def is_text(column: pd.Series) -> bool:
-    """Whether a column holds text that is not kept as categories."""
-    return isinstance(column.dtype, pd.StringDtype)
-
-
-def _numbers_differ(expected: pd.Series, actual: pd.Series) -> Rows:
-    both = (expected, actual)
-    missing, other_missing = (column.isna().to_numpy() for column in both)
-    if all(pd.api.types.is_integer_dtype(column.dtype) for column in both):
-        # As decimals, whole numbers beyond 2**53 would look alike.
-        left, right = (column.to_numpy(dtype=np.int64, na_value=0) for column in both)
-        unequal = left != right
-    else:
-        kind = np.float32 if expected.dtype == np.float32 else np.float64
-        one, other = (column.to_numpy(dtype=kind, na_value=0) for column in both)
-        unequal = one != other
-    differing: Rows = np.where(missing | other_missing, missing != other_missing, unequal)
-    return differing
-
-
-def _texts(column: pd.Series) -> npt.NDArray[np.object_]:
-    return column.fillna("").to_numpy(dtype=object)
 
 
 def _lookup(

@@ -329,21 +329,33 @@ class KAnonymity(Criterion):
 
 
 @dataclass(frozen=True)
-class DistinctDiversity(Criterion):
-    """Every class has at least l distinct sensitive values (Machanavajjhala et al. 2006)."""
+class LeavesValues(Criterion):
+    """Every class has at least l distinct sensitive values, whatever else is asked.
+
+    Parameters
+    ----------
+    l
+        The values that must remain.
+    """
 
     l: int  # noqa: E741 - the field's own name for it
     needs: ClassVar[Need] = Need.SETS
     survives_growth: ClassVar[bool] = True
-    title: ClassVar[str] = "distinct l-diversity"
 
     def satisfied(self, classes: ClassesToJudge) -> Flags:
-        """Return which classes have l values."""
+        """Return which classes have l values, as each must."""
         return cardinality(classes.known_sets()) >= self.l
 
     def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l below 1 or above the number of values that occur."""
         check_l(self.l, reference)
+
+
+@dataclass(frozen=True)
+class DistinctDiversity(LeavesValues):
+    """Every class has at least l distinct sensitive values (Machanavajjhala et al. 2006)."""
+
+    title: ClassVar[str] = "distinct l-diversity"
 
     @property
     def promise(self) -> str:
@@ -475,7 +487,7 @@ class Closeness(Criterion):
 
 
 @dataclass(frozen=True)
-class NonCentralizedDiversity(Criterion):
+class NonCentralizedDiversity(LeavesValues):
     """Every class keeps l values beside other holders' tables (Cheong et al. 2012, definition 4).
 
     A class is safe if its set of sensitive values has at least l values in common with every
@@ -496,16 +508,11 @@ class NonCentralizedDiversity(Criterion):
 
     Parameters
     ----------
-    l
-        The values that must remain.
     others
         The inclusion-minimal intersections of the others' sets, shape (r, words).
     """
 
-    l: int  # noqa: E741
     others: SetArray = field(repr=False, compare=False)
-    needs: ClassVar[Need] = Need.SETS
-    survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "non-centralized distinct l-diversity"
 
     def satisfied(self, classes: ClassesToJudge) -> Flags:
@@ -552,7 +559,7 @@ class NonCentralizedDiversity(Criterion):
 
 
 @dataclass(frozen=True)
-class InformedDiversity(Criterion):
+class InformedDiversity(LeavesValues):
     """Everybody keeps l values for who knows others' tables and public counts of shared people.
 
     A class by itself can only be seen to have l values. What remains beside the others' tables and
@@ -560,25 +567,12 @@ class InformedDiversity(Criterion):
 
     Parameters
     ----------
-    l
-        The values that must remain.
     known
         What the public counts are called.
     """
 
-    l: int  # noqa: E741
     known: tuple[str, ...]
-    needs: ClassVar[Need] = Need.SETS
-    survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "non-centralized distinct l-diversity with public counts"
-
-    def satisfied(self, classes: ClassesToJudge) -> Flags:
-        """Return which classes have l values, as each must."""
-        return cardinality(classes.known_sets()) >= self.l
-
-    def check(self, reference: Integers, allowed: int = 0) -> None:
-        """Refuse an l above the number of values that occur."""
-        check_l(self.l, reference)
 
     @property
     def promise(self) -> str:

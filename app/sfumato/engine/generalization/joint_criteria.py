@@ -19,9 +19,8 @@ from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.generalization.criteria import (
     ClassesToJudge,
     Criterion,
+    LeavesValues,
     Need,
-    cardinality,
-    check_l,
 )
 
 SharedName = tuple[str, str, str]
@@ -43,7 +42,7 @@ def same_of_a_person(shared: tuple[SharedName, ...]) -> Sentence:
 
 
 @dataclass(frozen=True)
-class AlignedDiversity(Criterion):
+class AlignedDiversity(LeavesValues):
     """Everybody keeps l values beside others' tables whose columns are aligned with ours.
 
     Nobody is young in one table and old in another, so that only classes that agree on the columns
@@ -52,25 +51,12 @@ class AlignedDiversity(Criterion):
 
     Parameters
     ----------
-    l
-        The values that must remain.
     shared
         The columns that are aligned.
     """
 
-    l: int  # noqa: E741 - the field's own name for it
     shared: tuple[SharedName, ...]
-    needs: ClassVar[Need] = Need.SETS
-    survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "non-centralized distinct l-diversity with shared columns"
-
-    def satisfied(self, classes: ClassesToJudge) -> Flags:
-        """Return which classes have l values, as each must."""
-        return cardinality(classes.known_sets()) >= self.l
-
-    def check(self, reference: Integers, allowed: int = 0) -> None:
-        """Refuse an l above the number of values that occur."""
-        check_l(self.l, reference)
 
     @property
     def promise(self) -> str:

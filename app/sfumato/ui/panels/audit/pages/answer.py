@@ -94,6 +94,8 @@ def _frame_of(told: AnswerTable) -> pd.DataFrame:
         cells, name = [row[place] for row in told.rows], said(heading)
         if kind is CellKind.SHARE and None not in cells:
             shown[f"{name}, %"] = pd.Series(np.round(100.0 * np.array(cells), 1))
+        elif kind is CellKind.NUMBER and None not in cells:
+            shown[name] = pd.Series([float(f"{cell:.4g}") for cell in cells])
         elif kind is CellKind.VALUE or (kind is CellKind.COUNT and None not in cells):
             shown[name] = pd.Series(cells, dtype=object if kind is CellKind.VALUE else None)
         else:

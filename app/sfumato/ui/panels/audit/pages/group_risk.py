@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
-import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QItemSelection
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from sfumato.analysis.answers import Answer
+from sfumato.analysis.audit_answers import answer_of_groups
 from sfumato.analysis.small_groups import (
     RiskAnswer,
     RiskSubject,
     answer_curves,
     answer_risk,
-    estimated_sentence,
     limits_sentence,
-    passed_by_published_rule,
-    person_sentence,
     promised_limits,
     with_released,
     with_remedies,
@@ -26,18 +25,16 @@ from sfumato.analysis.small_groups import (
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, CurvePoint, RiskLimits
-from sfumato.formats.language import grouped
-from sfumato.plots.axes import percent
+from sfumato.plots.answers import builder
 from sfumato.plots.groups import (
     build_group_reconstruction,
-    build_group_sizes,
-    build_remedy_bars,
     build_risk_curves,
 )
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, told, typeset
-from sfumato.ui.panels.audit.pages.groups import GroupsPage, GroupsTable
+from sfumato.ui.panels.audit.pages.answer import AnswerView
+from sfumato.ui.panels.audit.pages.groups import GroupsPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import Card, label
@@ -45,7 +42,6 @@ from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit small groups"
 CURVES_JOB: Final = "audit small groups curves"
-TABLE_HEIGHT: Final = 300
 
 
 def tr(text: str, **details: object) -> str:
@@ -60,70 +56,6 @@ def rule_name(rule: PrivacyTest) -> str:
         PrivacyTest.CHERNOFF: tr("published test, full bound"),
         PrivacyTest.SIMPLIFIED: tr("published test, simplified bound"),
     }[rule]
-
-
-def risk_sentence(answer: RiskAnswer) -> str:
-    """Return what was found."""
-    name = answer.known.attribute.name
-    if answer.shown.trust >= 1.0:
-        return tr("{recipient} holds the true {name}.", recipient=answer.shown.recipient, name=name)
-    return typeset(estimated_sentence(answer))
-
-
-def gain_sentence(answer: RiskAnswer) -> str:
-    """Return what an attacker gains of one person who knows groups' shares; else nothing."""
-    return "" if answer.shown.trust >= 1.0 else typeset(person_sentence(answer))
-
-
-def gap_sentence(answer: RiskAnswer) -> str:
-    """Return what the published definition promises, and what the true chance of an error is."""
-    risk = answer.risk
-    if answer.shown.trials is not None:
-        return _repeated_sentence(answer)
-    if risk.allowed is None:
-        return ""
-    passed = passed_by_published_rule(answer)
-    if not passed.any():
-        return tr("The published test finds every group too large.")
-    worst = int((risk.tails.within * passed).argmax())
-    return tr(
-        "The published test asks about an upper bound of the chance of an error, which promises"
-        " nothing about the chance itself. It passes {passed} of {groups} {groups:group|groups},"
-        " among them one of {size} {size:record|records} whose estimate is within {epsilon} of the"
-        " truth with a confidence of {within}.",
-        passed=grouped(int(passed.sum())),
-        groups=grouped(risk.total.all_groups),
-        size=grouped(int(answer.known.grouped.sizes[worst])),
-        epsilon=percent(risk.limits.epsilon),
-        within=percent(float(risk.tails.within[worst])),
-    )
-
-
-def _repeated_sentence(answer: RiskAnswer) -> str:
-    """Return what a release that repeats records rests on."""
-    sizes = answer.known.grouped.sizes
-    trials = answer.shown.trials
-    counts = sizes if trials is None else trials.counts
-    fewer = counts < sizes
-    if not fewer.any():
-        return tr("No group is resampled in this release.")
-    return tr(
-        "In {groups} {groups:group|groups} with {records} {records:record|records} this release"
-        " repeats records that were drawn: estimates vary about as much as from {draws}"
-        " independent {draws:record|records}. How often they are off is computed exactly, from the"
-        " draws, their copies and what became of each row. By the ladder, the most trusted release"
-        " decides what several recipients learn together.",
-        groups=grouped(int(fewer.sum())),
-        records=grouped(int(sizes[fewer].sum())),
-        draws=grouped(int(counts[fewer].sum())),
-    )
-
-
-def whole_table_sentence(knows: tuple[str, ...]) -> str:
-    """Return a warning where the attacker knows nothing; else nothing."""
-    if knows:
-        return ""
-    return tr("The attacker knows no public column, so the whole table is one group.")
 
 
 class GroupRiskPage(GroupsPage):
@@ -185,11 +117,8 @@ class GroupRiskPage(GroupsPage):
             self.tr("Choose a group to see its true distribution beside the reconstructed one."),
             parent=self,
         )
-        self.table = GroupsTable(self)
-        self.table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
-        self.table.setSelectionMode(TableView.SelectionMode.SingleSelection)
-        self.table.setMinimumHeight(scaled(TABLE_HEIGHT))
-        card.body.addWidget(self.table)
+        self.groups = AnswerView(self.session.chooser, self.tr("Groups"), self)
+        card.body.addWidget(self.groups)
         return card
 
     # ----- the question
@@ -233,17 +162,17 @@ class GroupRiskPage(GroupsPage):
     def show_answer(self, answer: RiskAnswer) -> None:
         """Show what was found, and start on the curves."""
         self._answer = answer
-        notes = (
-            spoken(answer.known.looked_up),
-            whole_table_sentence(answer.known.grouped.names),
-            gain_sentence(answer),
-            gap_sentence(answer),
-        )
+        told = answer_of_groups(answer)
         self.limits_text.setText(spoken(limits_sentence(answer.risk.limits)))
-        self.say(risk_sentence(answer), " ".join(note for note in notes if note))
-        self.sizes.show_plot(partial(build_group_sizes, answer))
-        self.remedies.show_plot(partial(build_remedy_bars, answer))
-        self._fill_table(answer)
+        self.say(typeset(told.sentences[0]), " ".join(map(typeset, told.notes)))
+        for plot, figure in zip((self.sizes, self.remedies), told.figures, strict=True):
+            plot.show_plot(builder(figure))
+        self.groups.show_answer(replace(told, figures=()))
+        [table] = self.groups.tables
+        table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(TableView.SelectionMode.SingleSelection)
+        table.selectionModel().selectionChanged.connect(self._choose)
+        table.selectRow(0)
         self.session.runner.run(
             self.tr("Moving p, ε, δ and size"),
             partial(answer_curves, answer),
@@ -257,20 +186,11 @@ class GroupRiskPage(GroupsPage):
         self._answer = None
         for plot in (self.sizes, self.remedies, self.curves, self.group):
             plot.clear()
-        self.table.setModel(None)
-
-    def _fill_table(self, answer: RiskAnswer) -> None:
-        rows = np.array(answer.listed, dtype=np.int64)
-        chances = {self.tr("Within ε, %"): np.round(100.0 * answer.risk.tails.within[rows], 1)}
-        if answer.risk.allowed is not None:
-            chances[self.tr("Published limit")] = np.round(answer.risk.allowed[rows], 1)
-        self.table.show_groups(answer.known, rows, chances, answer.risk.violating[rows])
-        self.table.selectionModel().selectionChanged.connect(self._choose)
-        self.table.selectRow(0)
+        self.groups.show_answer(Answer(()))
 
     def _choose(self, _chosen: QItemSelection, _left: QItemSelection) -> None:
-        rows = self.table.selectionModel().selectedRows()
-        model = self.table.model()
+        [table] = self.groups.tables
+        rows, model = table.selectionModel().selectedRows(), table.model()
         if not rows or self._answer is None or not isinstance(model, FrameModel):
             return
         group = self._answer.listed[model.source_row(rows[0].row())]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
 from PySide6.QtGui import QAction, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -21,19 +18,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.analysis.attacker import Attacked
 from sfumato.analysis.questions.question import Topic
 from sfumato.analysis.small_groups import RiskSubject, grouped_entries
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Floats, Integers
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
 from sfumato.ui.panels.base import PanelState, catch_up
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.tables import TableView
 
 MOST_NAMED = 2
 LEAST_WIDTH = 110
@@ -164,40 +158,6 @@ class QuestionBar(QWidget):
 
     def _tell(self, _chosen: object) -> None:
         self.changed.emit()
-
-
-class GroupsTable(TableView):
-    """Groups line by line, each with its most frequent value. For the custodian's eyes only."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, row_numbers=False)
-        self.setProperty("framed", False)
-        self.setAccessibleName(self.tr("Groups"))
-        self.setSortingEnabled(True)
-
-    def show_groups(
-        self,
-        known: Attacked,
-        rows: Integers,
-        chances: Mapping[str, Floats],
-        violating: npt.NDArray[np.bool_],
-    ) -> None:
-        """Show some groups, and what of each is computed, by heading and shape (k,)."""
-        groups, domain = known.grouped, known.attribute.domain
-        labels = domain.names if domain is not None else ()
-        columns: dict[str, object] = {
-            self.tr("Records"): groups.sizes[rows],
-            self.tr("Most frequent"): [labels[int(code)] for code in groups.commonest[rows]],
-            self.tr("Share, %"): np.round(100.0 * groups.shares[rows], 1),
-            **chances,
-            self.tr("Given away"): np.where(violating, self.tr("yes"), self.tr("no")),
-        }
-        for attribute in groups.attributes:
-            heading = attribute.name if attribute.name not in columns else f"{attribute.name} "
-            shown = [attribute.value(int(code)) for code in attribute.codes[rows]]
-            columns[heading] = pd.Series(shown, dtype=object)
-        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        self.show_frame(pd.DataFrame(columns))
 
 
 class GroupsPage(AuditPage):
