@@ -356,8 +356,7 @@ class _PartMaker(Regenerator):
 
     def __init__(self, rows: AllRows, part: Table, places: Places) -> None:
         part_of = PartOf(places, rows.rungs)
-        given = rows.document, part, rows.keys, rows.folders, rows.today
-        super().__init__(*given, part_of=part_of)
+        super().__init__(rows.document, part, rows.keys, part_of, rows.today)
         self._all = rows
 
     def attributes(self) -> dict[str, Attribute]:

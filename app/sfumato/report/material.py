@@ -42,7 +42,7 @@ from sfumato.project.ledger import Entry, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.regenerate import PoliciesInForce, changes_since
+from sfumato.project.release.regenerate import changes_since
 from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.store.files import Clock, stamp
 from sfumato.project.verification.policies import TablePolicies
@@ -209,7 +209,8 @@ def collect(
     findings = _findings(rows, known, releases, Part(context, 0.3, 0.8))
     units = repeated_units(table, Part(context, 0.8, 0.85))
     pooled = pooled_rows(document, attributes, units, releases, ReleaseBasis.EITHER, Silent())
-    policies = _policies(project, table, Part(context, 0.9, 1.0))
+    whole = LongTable.of(table, project.path.parent)
+    policies = TablePolicies(project, whole, Part(context, 0.9, 1.0))
     return ReportMaterial(
         document=document,
         rows=table.rows,
@@ -292,14 +293,6 @@ def _publication(
     if not project.document.is_published_only:
         return None
     return check_publication(project.document, table, project.path.parent, context)
-
-
-def _policies(project: ProjectFile, table: Table | LongTable, context: Context) -> PoliciesInForce:
-    """Return the policies that releases were made by."""
-    if isinstance(table, Table):
-        folders = (project.path.parent,)
-        return PoliciesInForce(project.document, table, project.keys, folders)
-    return TablePolicies(project, table, context)
 
 
 @dataclass(frozen=True)
@@ -386,7 +379,7 @@ def _together(
 
 def _earlier(
     document: Document,
-    policies: PoliciesInForce,
+    policies: TablePolicies,
     attributes: Mapping[str, Attribute],
     releases: Sequence[ReleaseRecord],
 ) -> dict[str, EarlierPolicy]:

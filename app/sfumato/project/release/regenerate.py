@@ -8,10 +8,10 @@ judged by today's.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,16 +25,15 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
-from sfumato.engine.randomness.row_order import Positions, release_order
+from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
 from sfumato.engine.table.table import Rows as Chosen
-from sfumato.project.adoption.rows import AdoptedReleaseReader, RowsToMatch
+from sfumato.project.adoption.rows import AdoptedReleaseReader
 from sfumato.project.document.adopted_files import with_places_of
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.byproducts import pseudonym_column, scope_of
 from sfumato.project.release.groups import with_groups
 from sfumato.project.release.plan import (
     Rows,
@@ -43,30 +42,26 @@ from sfumato.project.release.plan import (
     release_entry,
     request_of,
 )
-from sfumato.project.release.units import by_unit, rows_that_leave, unit_ids_of
-from sfumato.project.release.views import Coarsened, Coarsening, coarsened
+from sfumato.project.release.units import by_unit, unit_ids_of
+from sfumato.project.release.views import Coarsening
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
 
 
-class PoliciesInForce:
+class PoliciesInForce(ABC):
     """Makes released columns again, each release's by the policy that was in force.
 
     Parameters
     ----------
     document
         What is decided today.
-    table, keys
-        The source table and the project's keys.
-    folders
-        Where adopted files are looked for that are not in their places.
+    keys
+        The project's keys.
     """
 
-    def __init__(
-        self, document: Document, table: Table, keys: KeyRing, folders: Sequence[Path] = ()
-    ) -> None:
-        self.document, self._table, self._keys, self._folders = document, table, keys, folders
+    def __init__(self, document: Document, keys: KeyRing) -> None:
+        self.document, self._keys = document, keys
         self._known: list[tuple[Document, Regenerator]] = []
 
     @property
@@ -77,10 +72,6 @@ class PoliciesInForce:
     def at(self, record: ReleaseRecord | None) -> Regenerator:
         """Return what makes a release again; for None, by today's policy."""
         return self.under(None if record is None else record.policy)
-
-    def latest(self, releases: Iterable[ReleaseRecord]) -> Regenerator:
-        """Return what makes the last release of perturbed values again; today's where none is."""
-        return self.under(released_last(self.document, releases))
 
     def under(self, policy: Document | None) -> Regenerator:
         """Return what makes a release again that was made by a document; None for today's."""
@@ -93,9 +84,9 @@ class PoliciesInForce:
         self._known.append((wanted, made))
         return made
 
+    @abstractmethod
     def maker(self, policy: Document, today: Document) -> Regenerator:
         """Return what makes columns again by a document."""
-        return Regenerator(policy, self._table, self._keys, self._folders, today)
 
 
 def released_last(today: Document, releases: Iterable[ReleaseRecord]) -> Document:
@@ -201,18 +192,15 @@ class Regenerator:
     document
         The columns as they are specified.
     table
-        The source table.
+        Some of its rows.
     keys
         The project's keys.
-    folders
-        Where adopted files are looked for that are not in their places.
+    part_of
+        Of which table the rows are a part, and where they stand in it.
     today
         Where adopted files are today, if the document is an earlier one.
     encoded
-        What is known of the policy's attributes and their groups, where these are only some of a
-        table's rows.
-    part_of
-        Of which table the rows are a part, where they are only some.
+        What is known of the policy's attributes and their groups.
     """
 
     def __init__(
@@ -220,30 +208,26 @@ class Regenerator:
         document: Document,
         table: Table,
         keys: KeyRing,
-        folders: Sequence[Path] = (),
+        part_of: PartOf,
         today: Document | None = None,
         encoded: Mapping[str, EncodedColumn] | None = None,
-        part_of: PartOf | None = None,
     ) -> None:
         self.document = document
         self._today = today or document
         self.table = table
         self._keys = keys
         self._part_of = part_of
-        whole = AdoptedReleaseReader(RowsToMatch.of(table), folders)
-        self._rungs = whole if part_of is None else part_of.rungs
         self._encoded = dict(encoded or {})
         self._grouped_before = {
             name for name, each in self._encoded.items() if each.attribute.groups is not None
         }
         self._groups: dict[str, dict[str, EncodedColumn]] = {}
         self._columns: dict[tuple[tuple[str, ...], str, float], Mapping[str, pd.Series]] = {}
-        self._views: list[Coarsened] = []
 
     @cached_property
     def _record_ids(self) -> npt.NDArray[np.uint64]:
-        key, part = self.document.record_key, self._part_of
-        rows = None if part is None or key is not None else part.places
+        key = self.document.record_key
+        rows = None if key is not None else self._part_of.places
         return record_ids_of(key, self.table, self._keys, Silent(), rows)
 
     @cached_property
@@ -256,44 +240,6 @@ class Regenerator:
     def unit_ids(self) -> npt.NDArray[np.uint64] | None:
         """The identifier of each row's unit, shape (n,); None where rows stand alone."""
         return unit_ids_of(self.document.unit, self.table, self._keys)
-
-    @cached_property
-    def leaving(self) -> Positions:
-        """The rows of the table that leave in a release, shape (k,), see `rows_that_leave`.
-
-        Raises the errors of `record_ids_of` and `unit_ids_of`.
-        """
-        if self.document.unit is None:
-            return np.arange(self.table.rows)
-        return rows_that_leave(self.document.unit, self.unit_ids, self._record_ids, self._keys)
-
-    def order(self, release_id: str, record_key: str | None, rows: Positions) -> Positions:
-        """Return the keyed order in which rows of the table stand in a release.
-
-        Parameters
-        ----------
-        release_id, record_key
-            The release, and the column that told its records apart; None for their position.
-        rows
-            The rows of the table that left, shape (k,).
-
-        Returns
-        -------
-        numpy.ndarray
-            The place in `rows` of the record in each row of the release, shape (k,).
-
-        Raises
-        ------
-        TableError
-            If the table has no such column, or it does not tell all records apart.
-        """
-        ids = self._record_ids
-        if record_key != self.document.record_key:
-            ids = record_ids_of(record_key, self.table, self._keys, Silent())
-        everybody = rows is self.leaving and self.document.unit is None
-        return release_order(
-            ids if everybody else ids[rows], self._keys.for_row_order(release_id), Silent()
-        )
 
     def specification(self, name: str) -> ColumnSpec | None:
         """Return a column's specification, or None where the document has no such column."""
@@ -349,10 +295,7 @@ class Regenerator:
         SfumatoError
             If a file can't be read again, or does not match the table.
         """
-        found = self.rungs_of(plan)
-        if self._part_of is None:
-            return found
-        return tuple(one.at(self._part_of.places) for one in found)
+        return tuple(one.at(self._part_of.places) for one in self.rungs_of(plan))
 
     def rungs_of(self, plan: EntryPlan) -> tuple[Adopted, ...]:
         """Return the same for all rows of the table that these are a part of."""
@@ -360,7 +303,7 @@ class Regenerator:
             return ()
         settings = _placed(self._today, plan.attributes, plan.settings)
         attributes = [self._encode(name).attribute for name in plan.attributes]
-        return self._rungs.of(settings, attributes, Silent())
+        return self._part_of.rungs.of(settings, attributes, Silent())
 
     def perturbed(self, plan: EntryPlan, context: Context) -> Mapping[str, pd.Series]:
         """Return a policy entry's released columns, by name, each of shape (n,).
@@ -388,38 +331,15 @@ class Regenerator:
         name
             The column.
         coarsening
-            How coarsely quasi-identifiers were released; None for as they are.
+            How coarsely quasi-identifiers were released; None for as they are. What these rows
+            show by it is known to those who looked through all rows (`PartMaker`).
         """
+        assert coarsening is None or name not in coarsening.hierarchies
         spec = self.specification(name)
         if spec is None or name not in self.table.columns:
             return None
         try:
-            if coarsening is not None and name in coarsening.hierarchies:
-                column = self._coarsened(coarsening).columns[name]
-                # A view is made of the rows that leave; the others have no value in it.
-                return column.set_axis(self.leaving).reindex(self.table.frame.index)
             return open_column(self.table, spec)
-        except SfumatoError:
-            return None
-
-    def _coarsened(self, coarsening: Coarsening) -> Coarsened:
-        for known in self._views:
-            if known.coarsening == coarsening:
-                return known
-        table = self.table
-        if len(self.leaving) < table.rows:
-            table = replace(table, frame=table.frame.iloc[self.leaving].reset_index(drop=True))
-        self._views.append(coarsened(coarsening, self.document.columns, table))
-        return self._views[-1]
-
-    def pseudonyms(self, name: str, recipient: str) -> pd.Series | None:
-        """Return an identifying column as it leaves for a recipient; None where it does not."""
-        spec = self.specification(name)
-        if spec is None or spec.as_pseudonym is None or not recipient:
-            return None
-        try:
-            scope = scope_of(spec, recipient)
-            return pseudonym_column(self.table, name, scope, self._keys, Silent())
         except SfumatoError:
             return None
 

@@ -172,8 +172,7 @@ class TablePolicies(PoliciesInForce):
         self.table, self._context = table, context
         self._rungs = AdoptedReleaseReader(table.to_match(Silent()), (project.path.parent,))
         self._contexts: dict[int, PolicyContext] = {}
-        nothing = Table(pd.DataFrame({"": []}), is_part=True)
-        super().__init__(project.document, nothing, project.keys, (project.path.parent,))
+        super().__init__(project.document, project.keys)
 
     def context_of(self, maker: Regenerator) -> PolicyContext:
         """Return what one that tells which releases can be made again knows of all rows."""
@@ -191,8 +190,7 @@ class TablePolicies(PoliciesInForce):
         known = _of_columns(policy, left.columns)
         found, encoded = self._looked_through(known, left)
         part_of = PartOf(found.places, self._rungs)
-        given = (policy, found.witnesses, self._keys, self._folders, today, encoded)
-        made = Regenerator(*given, part_of)
+        made = Regenerator(policy, found.witnesses, self._keys, part_of, today, encoded)
         material = material_with(known, found.witnesses, found.encoded)
         self._contexts[id(made)] = PolicyContext(
             material, today, left, self._rungs, self._keys, found.groups
@@ -242,7 +240,7 @@ class PartMaker(Regenerator):
     ) -> None:
         part_of = PartOf(places, settled.rungs)
         document, today = settled.material.document, settled.today
-        super().__init__(document, part, keys, today=today, part_of=part_of)
+        super().__init__(document, part, keys, part_of, today)
         self.settled, self._places = settled, places
 
     def _grouped(
