@@ -126,7 +126,7 @@ def of_groups(rows):
     return found
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.few(1)
 @case
@@ -185,7 +185,7 @@ def of_records(rows):
     return found
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @case
 @few
@@ -233,7 +233,7 @@ def test_files_are_weighed_as_those_of_the_whole_table(ward, monkeypatch, case, 
         assert sum(not isinstance(each, str) for each in whole) >= 2
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.few(1)
 @case
 @few

@@ -334,7 +334,7 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.few(6)
 @BOTH
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -104,7 +104,7 @@ CASES = {
 IN_TEXTS = {"rows alone", "two rows of a unit", "units as in the table", "groups"}
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("case", "ending"),

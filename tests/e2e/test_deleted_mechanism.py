@@ -146,7 +146,7 @@ def tried(app: Path, *arguments: object) -> tuple[list[str], str]:
     return ended.stdout.splitlines(), ended.stderr
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",

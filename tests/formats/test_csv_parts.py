@@ -159,7 +159,7 @@ CASES = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.few(4)
 @pytest.mark.parametrize("case", CASES)
 def test_parts_are_read_as_the_whole(case):

@@ -307,7 +307,7 @@ TELLS_REASONS = {("sav", "sav"), ("sav", "dta"), ("dta", "dta"), ("sas7bdat", "d
 """Sources whose reasons a program has values for; elsewhere a column of texts alone tells them."""
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("source", OF_REASONS)
@@ -340,7 +340,7 @@ def test_every_program_sees_why_values_are_missing(tmp_path, source, form):
         assert list(found["answer"].labels.items()) == [(1, "yes"), (2, "no"), *ANSWERS.items()]
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("writer", [spss, stata, sas])

@@ -127,7 +127,7 @@ HOW = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "rows"), list(zip(HOW, [170, 333, 5000, 170], strict=True)))
 def test_a_bundle_made_in_parts_is_that_of_the_whole_table(

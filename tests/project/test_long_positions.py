@@ -140,7 +140,7 @@ def alone(name):
     return change
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("name", ["illness", "ward", "dose", "zip", "visits", "far"])

@@ -91,7 +91,7 @@ def killed(tmp_path_factory, fresh):
     return folders
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.few(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("step", BEFORE_RECORDED)

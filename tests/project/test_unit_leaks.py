@@ -95,7 +95,7 @@ def test_a_file_made_with_another_key_names_nobody_though_households_agree(monke
 
 @pytest.mark.slow
 def test_innocents_are_named_no_more_often_than_is_stated(monkeypatch):
-    trials, frame = 200, large_households()
+    trials, frame = 100, large_households()
     named, _ = alarms(frame, protected(frame, 9), trials, monkeypatch)
     # Three standard errors above what is stated.
     assert named <= trials * FALSE_ALARM + 3 * np.sqrt(trials * FALSE_ALARM)
