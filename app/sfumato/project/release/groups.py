@@ -71,15 +71,8 @@ def public_columns(document: Document, settings: Settings, mechanism: str) -> tu
     return tuple(name for name in shown if name in named)
 
 
-def groups_by(
-    table: Table,
-    specs: Sequence[ColumnSpec],
-    context: Context,
-    seen: Mapping[str, pd.Series] | None = None,
-) -> MicroGroups:
+def groups_by(table: Table, specs: Sequence[ColumnSpec], context: Context) -> MicroGroups:
     """Group a table's records by public columns as they are released: bins as their labels.
-
-    Columns that are `seen` otherwise, by name, are grouped as they are there.
 
     Raises
     ------
@@ -88,11 +81,7 @@ def groups_by(
     DomainError
         If a row does not fit a column's bins.
     """
-    seen = seen or {}
-    columns = {
-        spec.name: seen[spec.name] if spec.name in seen else spec.shown(table.column(spec.name))
-        for spec in specs
-    }
+    columns = {spec.name: spec.shown(table.column(spec.name)) for spec in specs}
     frame = pd.DataFrame(columns, index=table.frame.index, copy=False)
     return micro_groups(frame, tuple(columns), context)
 

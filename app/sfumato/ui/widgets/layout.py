@@ -163,13 +163,10 @@ def say(shown: QLabel, text: str) -> None:
 class Hairline(QFrame):
     """A hairline between two things."""
 
-    def __init__(self, *, vertical: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setProperty("look", "rule")
-        if vertical:
-            self.setFixedWidth(1)
-        else:
-            self.setFixedHeight(1)
+        self.setFixedHeight(1)
 
 
 class Card(QFrame):
@@ -216,13 +213,13 @@ class ScrollPage(QScrollArea):
     Add widgets to `column`.
     """
 
-    def __init__(self, parent: QWidget | None = None, margin: int = 0) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         page = QWidget()
         page.setProperty("look", "scrolled")
-        self.column = column(spacing=Space.BETWEEN, margins=(margin,) * 4)
+        self.column = column(spacing=Space.BETWEEN)
         page.setLayout(self.column)
         self.setWidget(page)
         self._on_top: QWidget | None = None
