@@ -93,6 +93,8 @@ def test_what_is_found_is_what_an_attack_on_the_released_files_finds(line):
         told = [found["beliefs"][column]["after"][0] for column in ("rent", "earned")]
         assert told == pytest.approx(numbers, rel=1e-9)
     together = asked(line, "--with", "Public C", "--with", name, "--released", *KNOWN)
+    for one in (together, found):
+        del one["answer"]  # of several files it says which one decides
     assert together == found  # the less trusted file adds nothing
 
 

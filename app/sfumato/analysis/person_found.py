@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.analysis.answers import Severity
+from sfumato.analysis.answers import Answer, AnswerFigure, Severity
 from sfumato.analysis.person_rows import KnownFact
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
@@ -370,7 +370,7 @@ def reasons_of(document: Document, found: PersonFound) -> tuple[Reason, ...]:
     return tuple(sorted(reasons, key=lambda each: each.verdict))
 
 
-def plain(found: PersonFound) -> dict[str, Any]:
+def _figures(found: PersonFound) -> dict[str, Any]:
     """Return the figures as plain JSON values; values are told by their place in the domain."""
     beliefs: dict[str, Any] = {}
     for each in found.beliefs:
@@ -397,3 +397,23 @@ def plain(found: PersonFound) -> dict[str, Any]:
         "found": None if found.spotted is None else found.spotted.name.lower(),
         "beliefs": beliefs,
     }
+
+
+def answer_of(document: Document, found: PersonFound) -> Answer:
+    """Return what was found of a person; the values themselves stand in the figures alone."""
+    drawn = [
+        each
+        for each in found.beliefs
+        if isinstance(each, PersonBelief) and each.holder and not each.reason
+    ]
+    return Answer(
+        (
+            found_sentence(found),
+            *(each.sentence for each in found.beliefs),
+            *meaning_sentences(found),
+        ),
+        found.spotted,
+        remedies=tuple(reason.sentence for reason in reasons_of(document, found)),
+        figures=tuple(AnswerFigure("beliefs.build_person_beliefs", (each,)) for each in drawn),
+        facts=_figures(found),
+    )

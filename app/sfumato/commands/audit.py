@@ -197,12 +197,7 @@ def _questions(arguments: Namespace, terminal: Terminal) -> ExitCode:
 def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.find_person import find_person, other_tables
     from sfumato.analysis.holdings import ReleaseBasis
-    from sfumato.analysis.person_found import (
-        found_sentence,
-        meaning_sentences,
-        plain,
-        reasons_of,
-    )
+    from sfumato.analysis.person_found import answer_of
 
     basis = ReleaseBasis.RELEASED if arguments.released else ReleaseBasis.PLANNED
     reading = opened_by_parts(arguments, terminal, 0.4)
@@ -217,13 +212,8 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
             holders = other_tables(document, attributes.get(decided.sensitive), context)
         known = _knowledge(arguments, document, rows.maker.table, attributes, holders)
         found = find_person(rows, known, project.releases, basis, Part(context, 0.1, 1.0))
-    lines = [
-        found_sentence(found),
-        *(f"  {said(each.sentence)}" for each in found.beliefs),
-        *(f"  {said(sentence)}" for sentence in meaning_sentences(found)),
-        *(reason.sentence for reason in reasons_of(document, found)),
-    ]
-    terminal.tell(arguments.json, plain(found), lines)
+    answer = answer_of(document, found)
+    terminal.tell(arguments.json, answer.plain("person"), lines_of_answers([answer]))
     return ExitCode.OK
 
 

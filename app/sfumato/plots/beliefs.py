@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from sfumato.analysis.class_beliefs import BeliefData, BeliefGrowth
+from sfumato.analysis.person_found import PersonBelief
 from sfumato.engine.core.values import Floats
 from sfumato.plots.axes import (
     fit_percent_ticks,
@@ -286,27 +287,7 @@ def build_belief_growth(data: BeliefGrowth, style: PlotStyle) -> PlotFigure:
 # ----- one person in the released files
 
 
-@dataclass(frozen=True)
-class PersonData:
-    """What is believed of one sensitive attribute of a person who is looked for.
-
-    Parameters
-    ----------
-    attribute
-        Its name.
-    names
-        Its values, shape (m,).
-    before, after
-        What the attacker believes without and with the files, shape (m,).
-    """
-
-    attribute: str
-    names: tuple[str, ...]
-    before: Floats = field(repr=False)
-    after: Floats = field(repr=False)
-
-
-def build_person_beliefs(data: PersonData, style: PlotStyle) -> PlotFigure:
+def build_person_beliefs(belief: PersonBelief, style: PlotStyle) -> PlotFigure:
     """Draw the belief in each value without the files (a mark) and with them (a bar).
 
     Returns
@@ -314,21 +295,21 @@ def build_person_beliefs(data: PersonData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has the columns value, before and after, for the whole domain.
     """
-    likeliest = int(data.after.argmax())
-    rows = PosteriorData(data.names, data.before, data.after, likeliest)
+    likeliest = belief.likeliest
+    rows = PosteriorData(belief.names, belief.before, belief.after, likeliest)
     names, before, after = _rows(rows, style)
     headline = style.say(
         "{attribute}: “{name}” is likeliest, with {after}; without the files, {before}",
-        attribute=data.attribute,
-        name=data.names[likeliest],
-        after=percent(float(data.after[likeliest])),
-        before=percent(float(data.before[likeliest])),
+        attribute=belief.attribute,
+        name=belief.names[likeliest],
+        after=percent(float(belief.after[likeliest])),
+        before=percent(float(belief.before[likeliest])),
     )
     figure, axes = row_plot(
         style,
         headline,
         style.say("Bar: what the attacker believes with the files. Mark: without them."),
-        pd.DataFrame({"value": data.names, "before": data.before, "after": data.after}),
+        pd.DataFrame({"value": belief.names, "before": belief.before, "after": belief.after}),
         names,
         (130.0, 28.0),
     )

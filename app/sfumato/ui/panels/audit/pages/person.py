@@ -13,17 +13,15 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import QCompleter, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
 from sfumato.analysis.all_rows import AllRows
-from sfumato.analysis.answers import Severity
+from sfumato.analysis.answers import Answer, Severity
 from sfumato.analysis.find_person import find_person, other_tables
 from sfumato.analysis.holdings import ReleaseBasis
 from sfumato.analysis.person_found import (
     Knowledge,
     NumberBelief,
-    PersonBelief,
     PersonFound,
     Reason,
-    found_sentence,
-    meaning_sentences,
+    answer_of,
     reasons_of,
 )
 from sfumato.analysis.person_rows import KnownFact, fact_of
@@ -35,7 +33,7 @@ from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
-from sfumato.plots.beliefs import PersonData, build_person_beliefs
+from sfumato.plots.answers import builder
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord
@@ -81,6 +79,7 @@ class _PersonLook:
     """What was found, with what the likeliest rows have in the columns that are known."""
 
     found: PersonFound
+    answer: Answer
     reasons: tuple[Reason, ...]
     frame: pd.DataFrame
 
@@ -383,12 +382,17 @@ class PersonPage(AuditPage):
         self._clear()
         found = looked.found
         icon = ("info", "muted") if found.spotted is None else _VERDICTS[found.spotted]
-        meaning = " ".join(typeset(one) for one in meaning_sentences(found))
-        self.say(typeset(found_sentence(found)), meaning, *icon)
+        told, *meaning = map(typeset, looked.answer.sentences)
+        self.say(told, " ".join(meaning), *icon)
         for reason in looked.reasons:
             self.reasons.addWidget(self._reason(reason))
+        for figure in looked.answer.figures:
+            plot = self.new_plot()
+            self.beliefs.addWidget(plot)
+            plot.show_plot(builder(figure))
         for belief in found.beliefs:
-            self._show_belief(belief)
+            if isinstance(belief, NumberBelief) and belief.holder and not belief.reason:
+                self._show_number(belief)
         headings = {"row": self.tr("Row"), "chance": self.tr("Chance, %")}
         self._model = FrameModel(looked.frame.rename(columns=headings))
         self.table.setModel(self._model)
@@ -405,22 +409,15 @@ class PersonPage(AuditPage):
         box.setLayout(row(badge, ElidedButton(words, go), wide=0))
         return box
 
-    def _show_belief(self, belief: PersonBelief | NumberBelief) -> None:
-        if not belief.holder or belief.reason:
-            self.beliefs.addWidget(label(typeset(belief.sentence), wrap=True))
-        elif isinstance(belief, PersonBelief):
-            plot = self.new_plot()
-            data = PersonData(belief.attribute, belief.names, belief.before, belief.after)
-            self.beliefs.addWidget(plot)
-            plot.show_plot(partial(build_person_beliefs, data))
-        else:
-            mean, low, high = (_rounded(each) for each in belief.after)
-            middle, lowest, highest = (_rounded(each) for each in belief.before)
-            ends = self.tr(
-                "With 90 % it lies between {low} and {high}, about {mean}; without the files,"
-                " between {lowest} and {highest}, about {middle}."
-            ).format(low=low, high=high, mean=mean, lowest=lowest, highest=highest, middle=middle)
-            self.beliefs.addWidget(label(f"{typeset(belief.sentence)} {ends}", wrap=True))
+    def _show_number(self, belief: NumberBelief) -> None:
+        """Show between which numbers it is believed to lie; for the custodian's eyes."""
+        mean, low, high = (_rounded(each) for each in belief.after)
+        middle, lowest, highest = (_rounded(each) for each in belief.before)
+        ends = self.tr(
+            "With 90 % it lies between {low} and {high}, about {mean}; without the files,"
+            " between {lowest} and {highest}, about {middle}."
+        ).format(low=low, high=high, mean=mean, lowest=lowest, highest=highest, middle=middle)
+        self.beliefs.addWidget(label(f"{belief.attribute}: {ends}", wrap=True))
 
 
 def _rounded(value: float) -> str:
@@ -445,7 +442,8 @@ def _look(
             "" if pd.isna(value) else show_value(value) for value in found.shown[fact.column]
         ]
     frame = pd.DataFrame(columns) if knowledge.facts else pd.DataFrame()
-    return _PersonLook(found, reasons_of(rows.document, found), frame)
+    document = rows.document
+    return _PersonLook(found, answer_of(document, found), reasons_of(document, found), frame)
 
 
 PAGE = PersonPage
