@@ -166,6 +166,7 @@ def nothing_left_behind(search_for_garbage: Callable[[], None]) -> Iterator[None
     before = set(threading.enumerate())
     yield
     if HAS_QT:
+        import_module("sfumato.formats.language").know_columns(())
         _deliver_deferred_deletes()
     # A pool's worker that Python has seen is a "dummy" thread; Qt ends it with its pool.
     left = [

@@ -17,7 +17,15 @@ from sfumato.commands.shared.command import Command, ExitCode, Terminal
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.formats.errors import CannotOpen
 from sfumato.formats.files import printable
-from sfumato.formats.language import languages, of_the_environment, said, speak, translated, worded
+from sfumato.formats.language import (
+    know_columns,
+    languages,
+    of_the_environment,
+    said,
+    speak,
+    translated,
+    worded,
+)
 from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
 
@@ -44,6 +52,7 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
     try:
         given = sys.argv[1:] if arguments is None else arguments
         speak(of_the_environment(terminal.environment))
+        know_columns(())
         meant = _meant(_spoken(given))
         parsed = _parser(meant).parse_args(meant)
     except SystemExit as ended:

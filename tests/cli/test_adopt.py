@@ -64,7 +64,7 @@ def test_a_ladder_is_adopted_level_by_level_and_released_beside(ward):
     assert "beside Old Clinic" in ward.output
     assert ward.run("ledger", ward.project) == ExitCode.OK
     assert ward.output.count("earlier release adopted") == 2
-    assert f"illness at 0.7, on the ladder  {upper}" in ward.output
+    assert f"“illness” at 0.7, on the ladder  {upper}" in ward.output
     assert "Old Clinic" in ward.output
 
 

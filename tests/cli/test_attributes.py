@@ -97,7 +97,7 @@ def test_a_weight_is_given_its_role(ward):
     said = attributes(ward, "--role", "w=weight", "--round", "w=0.5")
     assert "w: weight, numeric, rounded to 0.5" in said
     assert ward.run("attributes", ward.project, "--role", "town=weight") == ExitCode.EXPECTED_ERROR
-    assert "weights of column town are not numbers" in ward.remarks
+    assert "weights of column “town” are not numbers" in ward.remarks
     assert listed(ward)["town"]["role"] == "insensitive"
 
 

@@ -71,7 +71,7 @@ def test_pooling_gains_nothing_on_the_ladder(wages):
     assert line.output.startswith("age + income: Clinic A, Institute B\n")
     assert re.search(r"(\d+\.\d) % together, \1 % by Clinic A alone", line.output)
     assert "had noise of its own," in line.output
-    assert "income, for somebody who knows how it is distributed" in line.output
+    assert "“income”, for somebody who knows how it is distributed" in line.output
     assert "rounded" not in line.output
 
 
@@ -97,7 +97,7 @@ def test_who_learns_the_distribution_from_released_records_is_weighed_copy_by_co
 def test_what_rounding_gives_away_is_told_and_given_as_json(wages):
     line = wages("settings = { rounding = { age = 60 } }")
     assert weigh(line, *BOTH) == ExitCode.OK, line.remarks
-    assert "By Bayes' rule, for somebody who knows how age is distributed" in line.output
+    assert "By Bayes' rule, for somebody who knows how “age” is distributed" in line.output
     assert weigh(line, *BOTH, "--json") == ExitCode.OK
     [found] = json.loads(line.output)
     assert found["levels"] == [0.25, 1.0]

@@ -64,7 +64,7 @@ def test_pooling_is_weighed_for_every_recipient(survey, memory):
     by = ("--by", "household", *memory)
     assert survey.run("audit", "units", survey.project, *by) == ExitCode.OK
     heading, *lines = survey.output.splitlines()
-    assert heading == "water, by household"
+    assert heading == "“water”, by “household”"
     told, advice = lines[::2], lines[1::2]
     assert len(told) == len(advice) == 2
     assert all("Pooled, they give away the true value of" in line for line in told)
@@ -81,7 +81,7 @@ def test_pooling_is_weighed_for_every_recipient(survey, memory):
 def test_a_column_that_brings_no_rows_together_is_refused(survey, memory):
     units = ("audit", "units", survey.project, *memory)
     assert survey.run(*units, "--by", "person") == ExitCode.EXPECTED_ERROR
-    assert "No two rows share a value of person" in survey.remarks
+    assert "No two rows share a value of “person”" in survey.remarks
     assert survey.run(*units, "--by", "city") == ExitCode.EXPECTED_ERROR
     assert "no column city" in survey.remarks
 

@@ -76,7 +76,7 @@ def test_a_table_of_fixed_width_is_released_by_its_layout_and_not_without(line):
     assert "layout" in line.remarks
     assert "000000" not in line.remarks
     data, said = released(line, table, "--layout", layout)
-    assert "Column age is read as text: a number would alter the value in row 1" in said
+    assert "Column “age” is read as text: a number would alter the value in row 1" in said
     wanted = [
         [f"{i:06d}", str(i % 2 + 1), f"{20 + i:03d}", f"{1000 + i:07d}", "NS"[i % 2]]
         for i in range(30)
@@ -205,7 +205,7 @@ def test_months_and_quarters_of_stata_leave_as_such(line, form):
     shown = {"month": "%tm", "quarter": "%tq"}
     pyreadstat.write_dta(frame, line.folder / "t.dta", version=15, variable_format=shown)
     data, said = released(line, line.folder / "t.dta", form=form)
-    assert "(month): month" in said
+    assert "(month): “month”" in said
     assert "(quarter): quarter" in said
     if form == "csv":
         _, rows = table_of(data)

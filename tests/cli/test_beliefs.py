@@ -54,7 +54,7 @@ def test_a_twin_table_by_age_needs_no_coarsening(line, twin):
     ours = holder_of(line, "Ours", ["age"], '{ kind = "distinct-diversity", l = 2 }')
     added(ours, twin)
     assert "takes" not in line.remarks
-    assert "age is taken to say the same of a person" in line.output
+    assert "“age” is taken to say the same of a person" in line.output
     assert figures(ours)["best"]["levels"] == {"age": 0}
     assert ours.publish() == ExitCode.OK, line.remarks
     readme = " ".join((ours.data().parent / "README.md").read_text().split())
@@ -82,7 +82,7 @@ def test_without_the_alignment_nobody_s_value_is_known_to_be_safe(line, twin):
     frame = pd.read_csv(twin, dtype=str)
     frame.assign(age=frame["age"] + " years").to_csv(labels, index=False)
     added(ours, labels)
-    assert "no single level of the hierarchy of our age" in line.output
+    assert "no single level of the hierarchy of our “age”" in line.output
     assert figures(ours)["best"]["levels"] == {"age": 2}
     assert ours.run("others", "--remove", "labels") == ExitCode.OK
     added(ours, twin, "--discard-shared")

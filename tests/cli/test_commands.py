@@ -230,7 +230,7 @@ def test_a_column_is_shown_against_the_ledger_only_with_a_reason(released):
     apply = ("rules", released.project, "--apply", released.folder / "shown.toml")
     assert released.run(*apply) == ExitCode.OK
     assert released.release() == ExitCode.EXPECTED_ERROR
-    assert "illness was perturbed for Clinic A" in released.remarks
+    assert "“illness” was perturbed for Clinic A" in released.remarks
     assert released.release("Clinic A", "--override", "the board agreed") == ExitCode.OK
     assert released.run("ledger", released.project) == ExitCode.OK
     assert "override            the board agreed" in released.output

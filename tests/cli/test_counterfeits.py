@@ -139,7 +139,7 @@ def test_who_comes_back_or_comes_alone_changes_nothing(clinic, line):
         (
             '[columns."illness"]',
             '[columns."key"]\nrole = "insensitive"\n[columns."illness"]',
-            "key is published unchanged",
+            "“key” is published unchanged",
         ),
     ],
 )

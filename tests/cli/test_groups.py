@@ -81,7 +81,7 @@ def test_risk_by_another_test_and_knowledge(crowd):
 
 def test_risk_is_printed_for_people_without_any_cell_value(crowd):
     assert crowd.run("risk", crowd.project, "--remedies") == ExitCode.OK
-    assert "Whoever knows sex, town of a person" in crowd.output
+    assert "Whoever knows “sex”, “town” of a person" in crowd.output
     assert "too high by more than 30 % at least 30 % of the time" in crowd.output.replace(
         "\u202f", " "
     )
@@ -144,9 +144,9 @@ def test_noisy_counts_are_weighed(crowd):
     [
         (("risk", "--epsilon", "2"), "relative error"),
         (("risk", "--recipient", "Nobody"), "no recipient Nobody"),
-        (("risk", "--attribute", "town"), "town is not a sensitive attribute"),
-        (("risk", "--knows", "illness"), "illness is not released as it is"),
-        (("query", "--value", "plague"), "not in the domain of illness"),
+        (("risk", "--attribute", "town"), "“town” is not a sensitive attribute"),
+        (("risk", "--knows", "illness"), "“illness” is not released as it is"),
+        (("query", "--value", "plague"), "not in the domain of “illness”"),
         (("query", "--value", "flu", "--where", "town"), "COLUMN=VALUE"),
         (("query", "--value", "flu", "--where", "town=Ceton"), "No record meets"),
         (("noisy-counts", "--loss", "0"), "privacy loss"),

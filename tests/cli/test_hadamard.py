@@ -203,4 +203,4 @@ def test_a_coalition_and_an_attacker_learn_what_the_best_file_tells(ward):
     assert ward.run("query", ward.project, "--value", "A0") == ExitCode.OK, ward.remarks
     person = ("--with", "Clinic A", "--knows", "record=5")
     assert ward.run("audit", "person", ward.project, *person) == ExitCode.OK, ward.remarks
-    assert "multiply anyone's odds on illness by at most 7.4" in ward.output
+    assert "multiply anyone's odds on “illness” by at most 7.4" in ward.output

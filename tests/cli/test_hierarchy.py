@@ -90,7 +90,7 @@ def test_a_folder_of_files_is_read_by_their_names(made):
     folder = folder_of(made, sex="f;*\nm;*\n", planet="a;*\n")
     (folder / "notes.pdf").write_bytes(b"%PDF")
     assert made.run("hierarchy", made.project, "--import", folder) == ExitCode.OK
-    assert made.output == "people_hierarchy_sex.csv: sex, 2 levels\n"
+    assert made.output == "people_hierarchy_sex.csv: “sex”, 2 levels\n"
     assert "people_hierarchy_planet.csv: for no column; left out." in made.remarks
     assert "notes" not in made.remarks
     assert kept(made) == {"sex": Taxonomy((("f", "*"), ("m", "*")))}

@@ -59,7 +59,7 @@ def test_rules_that_release_what_looks_identifying_are_remarked_on(line):
     rules.write_text(RULES)
     table = survey(line.folder)
     assert line.run("init", line.project, "--table", table, "--rules", rules) == 0, line.remarks
-    assert "hid is quasi-identifier; proposed: identifying. " in line.remarks
+    assert "“hid” is quasi-identifier; proposed: identifying. " in line.remarks
     assert "illness" not in line.remarks
 
 

@@ -129,4 +129,4 @@ def test_audit_trace_and_the_attacker_know_the_noise(line, released):
     assert told["matched_columns"][names["days"]] == "days"
     assert [each["recipients"] for each in told["releases"] if each["is_source"]] == ["Insurer"]
     assert line.run("trace", leaked, "--project", line.project) == ExitCode.OK
-    assert f"{names['days']} is days" in line.output
+    assert f"{names['days']} is “days”" in line.output

@@ -227,7 +227,7 @@ def test_a_view_is_released_and_verified_in_parts(long):
     assert set(pd.read_parquet(bundle / "data.parquet")["sex"]) == {"*"}
     assert verify(long, bundle) == ExitCode.OK, long.output
     assert "as the recipient's view shows them" in long.output
-    assert "The smallest class on sex has 40 records, and k = 2 was promised." in long.output
+    assert "The smallest class on “sex” has 40 records, and k = 2 was promised." in long.output
     altered(bundle, lambda frame: frame.assign(sex=["other", *frame["sex"][1:]]))
     assert verify(long, bundle) == ExitCode.CHECK_FAILED
     assert "The smallest class on sex has 1 records; k = 2 was promised." in long.output
@@ -373,7 +373,7 @@ def test_roles_and_roundings_are_stated_in_parts_as_in_memory(line, ending):
         assert line.run("attributes", project, *roles, *coded) == ExitCode.OK, line.remarks
         weight = ("--role", "illness=weight", "--memory", memory)
         assert line.run("attributes", project, *weight) == ExitCode.EXPECTED_ERROR
-        assert "weights of column illness are not numbers" in line.remarks
+        assert "weights of column “illness” are not numbers" in line.remarks
         assert line.run("rules", project) == ExitCode.OK
         told.append(line.output)
     assert told[1] == told[0]

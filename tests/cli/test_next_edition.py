@@ -170,7 +170,7 @@ def test_a_record_key_twice_or_missing_is_refused_by_its_rows(ward):
     after = people()
     after.loc[7, "person"] = "P0003"
     assert follow(ward, after) == ExitCode.EXPECTED_ERROR
-    assert "The record key person is not unique: rows 4 and 8 share a key" in ward.remarks
+    assert "The record key “person” is not unique: rows 4 and 8 share a key" in ward.remarks
     after.loc[7, "person"] = None
     assert follow(ward, after) == ExitCode.EXPECTED_ERROR
     assert "missing in 1 row, first in row 8" in ward.remarks
@@ -215,7 +215,7 @@ def test_what_other_records_decide_of_one_that_did_not_change_is_told(ward):
         assert ward.run("views", ward.project, *more) == ExitCode.OK, ward.remarks
     assert ward.release() == ExitCode.OK, ward.remarks
     assert follow(ward, changed(people(), [7]), "--dry-run") == ExitCode.OK, ward.remarks
-    assert "keep the random draws of illness" in ward.output
+    assert "keep the random draws of “illness”" in ward.output
     assert "Which rows or cells are suppressed depends on all records" in ward.output
 
 

@@ -140,7 +140,7 @@ def test_levels_that_can_no_longer_be_met_are_told(ward):
     told(ward, "--column", "illness", "--recipient", "Clinic A", "--level", "0.5")
     lower = ("--column", "illness", "--set", "retention_probability=0.4")
     assert ward.run("policy", ward.project, *lower) == 0
-    assert "The level of Clinic A for illness can't be met." in ward.remarks
+    assert "The level of Clinic A for “illness” can't be met." in ward.remarks
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_levels_that_can_no_longer_be_met_are_told(ward):
         ),
         (
             ("--column", "income", "--mechanism", "gaussian", "--set", "measured=stated"),
-            "No spread above 0 is stated for income",
+            "No spread above 0 is stated for “income”",
         ),
         (("--recipient", "Nobody", "--level", "epsilon=2"), "Known are: Clinic A"),
     ],

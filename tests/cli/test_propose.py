@@ -38,7 +38,7 @@ def test_a_plan_is_shown_first_and_put_into_effect_when_asked(line, survey, memo
     assert line.run("propose", survey, *more) == ExitCode.OK, line.remarks
     assert survey.read_bytes() == before
     assert (
-        "Sensitive, since their names suggest what people keep private: income and" in line.output
+        "Sensitive, since their names suggest what people keep private: “income” and" in line.output
     )
     assert "Nothing is changed yet." in line.output
     assert line.run("propose", survey, "--apply", *more) == ExitCode.OK, line.remarks

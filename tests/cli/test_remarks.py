@@ -49,7 +49,7 @@ def findings(line, *more):
 
 def test_init_says_each_remark_once_with_its_rows_and_what_to_type(doubted):
     told = doubted.remarks.splitlines()
-    at = told.index("Caution: plz may be a code: 2 values end in a zero.")
+    at = told.index("Caution: “plz” may be a code: 2 values end in a zero.")
     assert told[at + 1 : at + 3] == [
         "  In rows 1 and 3.",
         "  Read plz as text: --column-type plz=text",
@@ -136,5 +136,5 @@ def test_another_holders_table_is_remarked_on(doubted):
     other.write_text("plz,ill\n10000,flu\n20117,cold\n55550,flu\n")
     more = ("--add", other, "--holder", "Registry", "--sensitive", "ill", "--quasi", "plz")
     doubted.run("others", doubted.project, *more)
-    assert "Caution: plz may be a code" in doubted.remarks
+    assert "Caution: “plz” may be a code" in doubted.remarks
     assert "--column-type plz=text" in doubted.remarks

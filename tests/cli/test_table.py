@@ -206,7 +206,7 @@ def test_the_ledger_tells_of_it_and_nothing_is_overwritten(counted):
 
 def test_what_can_not_be_counted_is_named(counted):
     for columns, epsilon, said in (
-        (["person"], 1.0, "person is identifying"),
+        (["person"], 1.0, "“person” is identifying"),
         (["sex", "sex"], 1.0, "A column is named twice"),
         (["nothing"], 1.0, "nothing"),
         (["sex", "illness", "a", "b", "c"], 1.0, "has 5 columns"),
@@ -223,13 +223,13 @@ def test_what_can_not_be_counted_is_named(counted):
 def test_a_column_without_stated_values_is_refused(line):
     made_with(line, RULES)
     assert table(line, ["sex"])[0] == ExitCode.EXPECTED_ERROR
-    assert "Column sex has no stated values" in line.remarks
+    assert "Column “sex” has no stated values" in line.remarks
 
 
 def test_a_value_outside_the_domain_is_refused_without_telling_it(line):
     made_with(line, RULES.replace(SEX, STATED.replace('"m", ', "")))
     assert table(line, ["sex"])[0] == ExitCode.EXPECTED_ERROR
-    assert "Column sex has values outside its domain" in line.remarks
+    assert "Column “sex” has values outside its domain" in line.remarks
 
 
 def test_another_edition_of_the_table_has_noise_of_its_own_and_is_added(counted):
@@ -279,7 +279,7 @@ def test_a_table_of_counts_needs_an_approval_of_just_this_table(guarded):
     asked = ("approve", line.project, "Clinic A")
     assert line.run(*asked) == ExitCode.OK  # of records, not of counts
     assert table(line, ["sex"])[0] == ExitCode.EXPECTED_ERROR
-    assert "No second person has approved a table of counts by sex" in line.remarks
+    assert "No second person has approved a table of counts by “sex”" in line.remarks
     assert not (line.folder / "tables").exists()
     approved = ("--column", "illness", "--column", "sex", "--epsilon", 0.5)
     assert line.run(*asked, *approved) == ExitCode.OK, line.remarks

@@ -86,7 +86,7 @@ def test_a_file_without_the_perturbed_columns_is_refused(made):
     found = made.folder / "found.csv"
     pd.DataFrame({"sex": ["f"], "city": ["X"]}).to_csv(found, index=False)
     assert made.run("trace", found, "--project", made.project) not in {0, ExitCode.CHECK_FAILED}
-    assert "none of the perturbed columns (illness)" in made.remarks
+    assert "none of the perturbed columns (“illness”)" in made.remarks
 
 
 @pytest.mark.parametrize("part", ["data.csv", "datapackage.json"])
@@ -130,7 +130,7 @@ def test_pseudonyms_are_told_with_their_share(line):
     few = pd.read_csv(bundle / "data.csv")[["person"]][:4]
     pd.concat([few, pd.DataFrame({"person": ["unknown"]})]).to_csv(found, index=False)
     assert line.run("trace", found, "--project", line.project) == ExitCode.OK, line.remarks
-    given = "Pseudonyms of person that Clinic A alone is given stand in 4 of the 5 rows (80 %)"
+    given = "Pseudonyms of “person” that Clinic A alone is given stand in 4 of the 5 rows (80 %)"
     assert given in line.output
     line.run("trace", found, "--project", line.project, "--json")
     (match,) = json.loads(line.output)["pseudonyms"]

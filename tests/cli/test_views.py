@@ -19,7 +19,7 @@ def view_of(line, name):
 def test_levels_are_found_shown_released_and_taken_back(made):
     asked = ("views", made.project, "--recipient", "Institute B", "--k", "12", "--propose")
     assert made.run(*asked, "--find") == ExitCode.OK
-    assert "Hierarchy of sex" in made.remarks
+    assert "Hierarchy of “sex”" in made.remarks
     assert "Institute B: k = 12" in made.output
     assert "levels: sex 1 of 1" in made.output
     assert "smallest class 12, 0 unique, 0 of 12 records suppressed" in made.output
@@ -126,7 +126,7 @@ def test_where_trust_orders_differ_the_virtual_recipient_is_told(made):
     assert "All recipients together:" in made.output
     assert f"smallest class {together['smallest']}, " in made.output
     assert "  illness: Whatever" in made.output
-    assert "Clinic A's level of illness, and Institute B's view" in made.output
+    assert "Clinic A's level of “illness”, and Institute B's view" in made.output
     asked = ("views", made.project, "--recipient", "Clinic A", "--as-they-are", "--json")
     assert made.run(*asked) == ExitCode.OK
     assert all(each["k"] is None for each in json.loads(made.output))

@@ -148,7 +148,7 @@ def test_a_table_that_is_read_in_parts_is_worth_the_same(survey):
 
 def test_it_is_told_in_words(survey):
     assert survey.run("worth", survey.project) == ExitCode.OK
-    assert "Public\n  job and pay are worthless." in survey.output
+    assert "Public\n  “job” and “pay” are worthless." in survey.output
     assert "- job is worthless: 5 true records" in survey.output
     lines = [" ".join(line.split()) for line in survey.output.splitlines()]
     assert "job 500 true records 2,000 500 true records –" in lines
@@ -208,4 +208,4 @@ def test_the_price_of_a_unit_is_told_before_it_is_chosen(survey):
     columns = {one["column"]: one for one in price["columns"]}
     assert set(columns["job"]["worth_by_bound"]) == {"1", "2", "3", "4"}
     assert survey.run("worth", made, "--by", "person") == ExitCode.OK, survey.remarks
-    assert "Protected by person, job is worth" in survey.output
+    assert "Protected by “person”, “job” is worth" in survey.output

@@ -26,7 +26,7 @@ from sfumato.commands.shared.command import (
 from sfumato.commands.shared.opening import MEMORY, READING, read_text, stated_reading
 from sfumato.commands.shared.remarks import lines_of
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.formats.language import said, worded
+from sfumato.formats.language import know_columns, said, worded
 from sfumato.project.errors import ProjectExists
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             MemoryRoom(arguments.project.parent, arguments.memory * 1e6),
         )
         document, rest = made.document, Part(context, 0.9, 1.0)
+        know_columns(document.column_names)
         with create_project(arguments.project, passphrase, document, made.table, rest) as project:
             terminal.say(str(project.path))
     terminal.remark_on(passphrase)

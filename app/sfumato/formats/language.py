@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gettext
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from sfumato.engine.core.wording import MISSING_LABEL, Count, Sentence, filled
+from sfumato.engine.core.wording import MISSING_LABEL, Count, Sentence, details_apart, filled
 from sfumato.resources import resource_path
 
 ENGLISH: Final = "en"
@@ -39,6 +39,8 @@ _A_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 _of_this_work: ContextVar[str] = ContextVar("language", default="")
 _of_the_process: dict[str, str] = {}
+_columns: list[Container[str]] = [()]
+"""The names of the columns that whoever sits here works with; of the process, as its language."""
 
 
 # ----- which language is spoken
@@ -104,6 +106,16 @@ def spoken() -> str:
 # ----- saying something in it
 
 
+def know_columns(names: Container[str]) -> None:
+    """Set these names apart in all sentences that the process says from now on."""
+    _columns[0] = names
+
+
+def columns_known() -> Container[str]:
+    """Return the names that are set apart; none in what is written for somebody else."""
+    return () if _of_this_work.get() else _columns[0]
+
+
 def translated(text: str, context: str = SENTENCES) -> str:
     """Return a text or a template in the language spoken; as it is where it isn't translated."""
     language = spoken()
@@ -122,13 +134,21 @@ def worded(template: str, /, **details: object) -> str:
 
     Sentences among the details are translated too; other texts, such as names, stay.
     """
+    if (columns := columns_known()) != ():
+        details = details_apart(template, details, columns, quoted)
     inner = {name: said(one) if isinstance(one, Sentence) else one for name, one in details.items()}
     return filled(translated(template), inner, localized)
 
 
+def quoted(name: str) -> str:
+    """Return a name between the quotation marks of the language."""
+    return translated("“{text}”").replace("{text}", name)
+
+
 def listed(*texts: object, last: str = " and ") -> str:
-    """Return texts as ``a, b and c``."""
-    *others, end = map(str, texts)
+    """Return texts as ``a, b and c``; names of columns are set apart."""
+    known = columns_known()
+    *others, end = (quoted(one) if one in known else one for one in map(str, texts))
     return f"{', '.join(others)}{translated(last)}{end}" if others else end
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from sfumato.engine.core.wording import filled
-from sfumato.formats.language import localized
+from sfumato.engine.core.wording import details_apart, filled
+from sfumato.formats.language import columns_known, localized, quoted
 
 if TYPE_CHECKING:
     from matplotlib.colors import LinearSegmentedColormap
@@ -72,6 +72,8 @@ class PlotStyle:
 
     def say(self, template: str, **details: object) -> str:
         """Return a template in the person's language, filled in."""
+        if (columns := columns_known()) != ():
+            details = details_apart(template, details, columns, quoted)
         return filled(self.translate(template), details, localized)
 
     @property

@@ -16,7 +16,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.errors import BadOptions, WrongEncoding
 from sfumato.formats.files import opening
-from sfumato.formats.language import said, worded
+from sfumato.formats.language import know_columns, said, worded
 from sfumato.formats.options import (
     OptionDescription,
     ReadOptions,
@@ -70,6 +70,7 @@ def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = Fal
 
     passphrase = terminal.passphrase(arguments.passphrase_fd)
     project = ProjectFile.open(arguments.project, passphrase, read_only=read_only)
+    know_columns(project.document.column_names)
     for recovered in project.recovered:
         terminal.note(
             worded(

@@ -8,7 +8,9 @@ the template up and fill it in anew.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Container, Mapping, Sequence
+from functools import lru_cache
 from numbers import Integral
 from string import Formatter
 from typing import Final, Self
@@ -95,8 +97,10 @@ class Sentence(str):
         return (self.template,), self.details
 
 
-_PEOPLE: Final = frozenset({"recipient", "recipients", "who", "whom", "holder", "person"})
-"""Details that name somebody, who may be called as a column is."""
+_NO_COLUMNS: Final = frozenset(
+    {"recipient", "recipients", "who", "whom", "holder", "person", "role", "kind", "value", "text"}
+)
+"""Details that name somebody or say something, which may be called as a column is."""
 
 
 def in_quotes(name: str) -> Sentence:
@@ -119,17 +123,40 @@ def set_apart(text: str, columns: Container[str], mark: Callable[[str], str] = i
     """
     if not isinstance(text, Sentence):
         return text
-    details = {
-        key: one if key in _PEOPLE else _apart(one, columns, mark)
-        for key, one in text.details.items()
-    }
-    return Sentence(text.template, **details)
+    return Sentence(text.template, **details_apart(text.template, text.details, columns, mark))
+
+
+def details_apart(
+    template: str,
+    details: Mapping[str, object],
+    columns: Container[str],
+    mark: Callable[[str], str] = in_quotes,
+) -> dict[str, object]:
+    """Return a template's details, with columns' names among them set apart; see `set_apart`.
+
+    A name that is apart already stays as it is: between quotation marks, before a colon at the
+    beginning, and as the value of an option.
+    """
+    kept = _NO_COLUMNS | _already_apart(template)
+    return {key: one if key in kept else _apart(one, columns, mark) for key, one in details.items()}
+
+
+@lru_cache(maxsize=4096)
+def _already_apart(template: str) -> frozenset[str]:
+    """Return the details of a template that need no marks where they stand."""
+    found = (match[1] or match[2] for match in _APART_ALREADY.finditer(template))
+    return frozenset(found)
+
+
+_APART_ALREADY: Final = re.compile(
+    r"(?:[“„\"'`=]|--[a-z-]+ )\{(\w+)[}:!]|\A\s*\{(\w+)[^{}]*\}(?=:)"
+)
 
 
 def _apart(one: object, columns: Container[str], mark: Callable[[str], str]) -> object:
     if isinstance(one, Sentence):
         return set_apart(one, columns, mark)
-    if not isinstance(one, str) or not one:
+    if not isinstance(one, str) or isinstance(one, Count) or not one:
         return one
     if one in columns:
         return mark(one)

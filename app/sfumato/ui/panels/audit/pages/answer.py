@@ -21,7 +21,7 @@ from sfumato.formats.language import said
 from sfumato.plots.answers import builder
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import apart, spoken
 from sfumato.ui.panels.audit.asking import inputs_from
 from sfumato.ui.panels.audit.pages.base import GO, AuditPage, named
 from sfumato.ui.panels.audit.pages.groups import QuestionBar
@@ -247,9 +247,10 @@ class AnswerPage(AuditPage):
         """Show the first answer about what is chosen."""
         about = self.asked.value
         answer = next((one for one in self._answers if one.about == about), Answer(()))
-        first, *others = (*map(typeset, answer.sentences), "")
-        self.say(first, " ".join(filter(None, (*others, *map(typeset, answer.notes)))))
-        say(self.remedy, " ".join(map(typeset, answer.remedies)))
+        told = partial(apart, columns=self.session.document.column_names)
+        first, *others = (*map(told, answer.sentences), "")
+        self.say(first, " ".join(filter(None, (*others, *map(told, answer.notes)))))
+        say(self.remedy, " ".join(map(told, answer.remedies)))
         self.go.setVisible(bool(answer.leads_to))
         if answer.leads_to:
             self.go.setText(self.translated(GO[answer.leads_to]))
