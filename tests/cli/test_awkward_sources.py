@@ -206,7 +206,7 @@ def test_months_and_quarters_of_stata_leave_as_such(line, form):
     pyreadstat.write_dta(frame, line.folder / "t.dta", version=15, variable_format=shown)
     data, said = released(line, line.folder / "t.dta", form=form)
     assert "(month): “month”" in said
-    assert "(quarter): quarter" in said
+    assert "(quarter): “quarter”" in said
     if form == "csv":
         _, rows = table_of(data)
         wanted = sorted([f"{day:%Y-%m}", f"{day.year} Q{day.quarter}"] for day in born)

@@ -269,7 +269,7 @@ def test_values_that_nobody_knows_are_asked_for(census):
 def test_a_table_without_the_sensitive_attribute_is_refused(census):
     path = spelled(census.line)
     assert census.run("others", "--add", path) == ExitCode.EXPECTED_ERROR
-    assert "no column Salary Class" in census.line.remarks
+    assert "no column “Salary Class”" in census.line.remarks
     assert "--sensitive COLUMN" in census.line.remarks
     code = census.run("others", "--add", path, "--sensitive", "Salary", "--quasi", "Agee")
     assert code == ExitCode.EXPECTED_ERROR
@@ -327,7 +327,7 @@ def test_the_risk_is_told_and_counted_in_a_population_that_the_project_remembers
     path = register(revenue.line, [*own, *[60] * 8, *[20] * 6, "young"])
     assert revenue.run("diversity", "--population", path) == ExitCode.OK
     assert "anybody at all (journalist), at most: 1, then 0.25" in revenue.line.output
-    assert "Column Age: its hierarchy does not know 7 cells" in revenue.line.remarks
+    assert "Column “Age”: its hierarchy does not know 7 cells" in revenue.line.remarks
     assert "first in row 21;" in revenue.line.remarks
     assert "young" not in revenue.line.output + revenue.line.remarks
     found = figures(revenue)["risk"]
@@ -362,7 +362,7 @@ def line_of(page, name):
     ("arguments", "said"),
     [
         (("--sampling-fraction", "1.5"), "The sampling fraction is 1.5."),
-        (("--population", "table.csv"), "The population has no column Age."),
+        (("--population", "table.csv"), "The population has no column “Age”."),
         (("--population", "nowhere.csv"), "There is no file"),
     ],
 )

@@ -196,7 +196,7 @@ def coded(line, *more):
 @pytest.mark.parametrize("memory", [(), ("--memory", "0.001")])
 def test_codes_among_numbers_are_asked_about_before_noise_is_measured_on_them(line, memory):
     said, _ = coded(line, *memory)
-    assert "56 numbers of income look like codes for missing values" in said
+    assert "56 numbers of “income” look like codes for missing values" in said
     assert "--column-missing 'income=…'" in said
     assert line.run("check", line.folder / "p.sfumato", "--json", *memory) in (0, 1)
     told = line.output

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from sfumato.analysis.holdings import ReleaseBasis
 from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
@@ -69,6 +70,7 @@ def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
     page = opened(qtbot, panel, a_document())
     choose(page.asked, "water, by household")
     assert "Institute's release draws each of them by itself" in page.sentence.text()
+    assert "font-weight:600" in QLabel.text(page.sentence), "columns' names are set apart"
     figure = page.shown.plots[0].figure
     assert list(figure.data["recipient"]) == list(LEVELS)
     session = panel.session
