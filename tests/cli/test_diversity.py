@@ -175,7 +175,7 @@ def test_where_no_level_is_safe_what_would_help_is_said(revenue):
     assert revenue.change("l = 2", "l = 3") == ExitCode.OK, revenue.line.remarks
     assert revenue.run("diversity") == ExitCode.EXPECTED_ERROR
     assert "No choice of levels is safe, not even the highest." in revenue.line.output
-    advice = "Give Age one more level with a single group, or leave it out."
+    advice = "Give “Age” one more level with a single group, or leave it out."
     assert advice in revenue.line.output
     assert "Let 4 records be left out; now it is 0." in revenue.line.output
     assert revenue.publish() == ExitCode.EXPECTED_ERROR

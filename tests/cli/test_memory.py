@@ -230,7 +230,7 @@ def test_a_view_is_released_and_verified_in_parts(long):
     assert "The smallest class on “sex” has 40 records, and k = 2 was promised." in long.output
     altered(bundle, lambda frame: frame.assign(sex=["other", *frame["sex"][1:]]))
     assert verify(long, bundle) == ExitCode.CHECK_FAILED
-    assert "The smallest class on sex has 1 records; k = 2 was promised." in long.output
+    assert "The smallest class on “sex” has 1 records; k = 2 was promised." in long.output
     assert "sex: 1 of 40 rows differs, first in row 1" in long.output
 
 

@@ -124,7 +124,7 @@ def test_a_new_category_leads_to_where_it_is_decided(ward):
     after.loc[[3, 5], "illness"] = "measles"
     after.loc[4, "sex"] = "x"
     assert follow(ward, after) == ExitCode.OK, ward.remarks
-    assert "illness has 1 new value, in 2 records, about which nothing is decided" in ward.output
+    assert "“illness” has 1 new value, in 2 records, about which nothing is decided" in ward.output
     assert "a place in its domain or hierarchy" in ward.output
     assert "measles" not in ward.output + ward.remarks
     assert ward.release() == ExitCode.EXPECTED_ERROR
@@ -150,7 +150,9 @@ def test_a_new_column_is_left_out_until_it_has_a_role(ward):
 
 def test_a_renamed_column_is_recognised_and_refused_by_name(ward):
     assert follow(ward, people().rename(columns={"illness": "disease"})) != ExitCode.OK
-    assert "lacks illness. disease, which is new, has the same values in 400 of 400" in ward.remarks
+    assert (
+        "lacks “illness”. disease, which is new, has the same values in 400 of 400" in ward.remarks
+    )
     assert follow(ward, people().drop(columns="illness")) == ExitCode.EXPECTED_ERROR
     assert "lacks a column that the project has: illness" in ward.remarks
     assert ward.release() == ExitCode.OK, ward.remarks
@@ -160,7 +162,7 @@ def test_another_type_is_refused_by_name(ward):
     after = people().astype({"year": object})
     after.loc[7, "year"] = "unknown"
     assert follow(ward, after) == ExitCode.EXPECTED_ERROR
-    assert "Row 8, column year: the value is not a whole number" in ward.remarks
+    assert "Row 8, column “year”: the value is not a whole number" in ward.remarks
     assert follow(ward, after, "--column-type", "year=text") == ExitCode.EXPECTED_ERROR
     assert "year holds text in place of numbers" in ward.remarks
     assert "unknown" not in ward.remarks

@@ -56,7 +56,7 @@ def spss(line):
 def test_init_says_what_is_read_as_periods_and_proposes_no_numbering(line, spss):
     assert line.run("init", line.project, "--table", spss) == 0
     assert "read as coarsely as the file shows it (month): “birth_month”" in line.remarks
-    assert "read as coarsely as the file shows it (time of day): admitted_at" in line.remarks
+    assert "read as coarsely as the file shows it (time of day): “admitted_at”" in line.remarks
     assert line.run("attributes", line.project, "--json") == 0
     roles = {each["name"]: each["role"] for each in json.loads(line.output)}
     assert roles["birth_month"] == roles["admitted_at"] == "quasi-identifier"

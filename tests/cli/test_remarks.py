@@ -52,7 +52,7 @@ def test_init_says_each_remark_once_with_its_rows_and_what_to_type(doubted):
     at = told.index("Caution: “plz” may be a code: 2 values end in a zero.")
     assert told[at + 1 : at + 3] == [
         "  In rows 1 and 3.",
-        "  Read plz as text: --column-type plz=text",
+        "  Read “plz” as text: --column-type plz=text",
     ]
     assert sum("may be a code" in one for one in told) == 1
     assert told[at + 3] == "The file has 3 rows."

@@ -21,7 +21,7 @@ def test_levels_are_found_shown_released_and_taken_back(made):
     assert made.run(*asked, "--find") == ExitCode.OK
     assert "Hierarchy of “sex”" in made.remarks
     assert "Institute B: k = 12" in made.output
-    assert "levels: sex 1 of 1" in made.output
+    assert "levels: “sex” 1 of 1" in made.output
     assert "smallest class 12, 0 unique, 0 of 12 records suppressed" in made.output
     assert "Clinic A: sees the quasi-identifiers as they are" in made.output
     out = made.folder / "out"

@@ -149,7 +149,7 @@ def test_a_table_that_is_read_in_parts_is_worth_the_same(survey):
 def test_it_is_told_in_words(survey):
     assert survey.run("worth", survey.project) == ExitCode.OK
     assert "Public\n  “job” and “pay” are worthless." in survey.output
-    assert "- job is worthless: 5 true records" in survey.output
+    assert "- “job” is worthless: 5 true records" in survey.output
     lines = [" ".join(line.split()) for line in survey.output.splitlines()]
     assert "job 500 true records 2,000 500 true records –" in lines
 
@@ -170,7 +170,7 @@ def test_mechanisms_are_compared_and_one_is_recommended(survey):
     assert pay["laplace"]["level"] == {"epsilon": pytest.approx(0.1)}
     assert not pay["gaussian"]["keeps_epsilon"]
     assert survey.run(*arguments) == ExitCode.OK, survey.remarks
-    assert "pay, for Public:" in survey.output
+    assert "“pay”, for Public:" in survey.output
     assert "Recommended: Laplace noise." in survey.output
     assert "Gaussian noise (σ²/(1+σ²) = 0.5, bounding no odds): worth " in survey.output
 
