@@ -154,7 +154,7 @@ def test_a_renamed_column_is_recognised_and_refused_by_name(ward):
         "lacks “illness”. disease, which is new, has the same values in 400 of 400" in ward.remarks
     )
     assert follow(ward, people().drop(columns="illness")) == ExitCode.EXPECTED_ERROR
-    assert "lacks a column that the project has: illness" in ward.remarks
+    assert "lacks a column that the project has: “illness”" in ward.remarks
     assert ward.release() == ExitCode.OK, ward.remarks
 
 
@@ -164,7 +164,7 @@ def test_another_type_is_refused_by_name(ward):
     assert follow(ward, after) == ExitCode.EXPECTED_ERROR
     assert "Row 8, column “year”: the value is not a whole number" in ward.remarks
     assert follow(ward, after, "--column-type", "year=text") == ExitCode.EXPECTED_ERROR
-    assert "year holds text in place of numbers" in ward.remarks
+    assert "“year” holds text in place of numbers" in ward.remarks
     assert "unknown" not in ward.remarks
 
 
