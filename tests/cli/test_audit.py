@@ -71,7 +71,7 @@ def test_the_questions_are_answered_as_the_window_answers_them(made):
 
 def test_one_record_s_way_is_told_without_its_values(made):
     assert made.run("audit", "record", made.project, "--row", "3") == ExitCode.OK, made.remarks
-    assert made.output.startswith("What each recipient sees of illness in row 3.\n")
+    assert made.output.startswith("What each recipient sees of “illness” in row 3.\n")
     assert not any(str(value) in made.output for value in table().frame["illness"].dropna())
     assert made.run("audit", "record", made.project, "--row", "3", "--json") == ExitCode.OK
     [found] = json.loads(made.output)

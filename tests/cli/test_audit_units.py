@@ -68,7 +68,7 @@ def test_pooling_is_weighed_for_every_recipient(survey, memory):
     told, advice = lines[::2], lines[1::2]
     assert len(told) == len(advice) == 2
     assert all("Pooled, they give away the true value of" in line for line in told)
-    assert all("let rows belong to household" in line for line in advice)
+    assert all("let rows belong to “household”" in line for line in advice)
     assert survey.run("audit", "units", survey.project, "--json", *memory) == ExitCode.OK
     found = json.loads(survey.output)
     assert ("read in parts" in survey.remarks) == (memory[1] == "0")
