@@ -375,7 +375,8 @@ class JobRunner(QObject):
     """Starts jobs, and tells on the main thread how they went.
 
     A job started with a key supersedes the running job with the same key: the older one is
-    cancelled, and its result is dropped even when it was on its way already.
+    cancelled, and its result is dropped even when it was on its way already. A job can stand back
+    until no job with another key runs.
     """
 
     job_started = Signal(object)
@@ -397,6 +398,8 @@ class JobRunner(QObject):
         self._numbers = itertools.count()
         self._running: dict[int, _Running] = {}
         self._newest: dict[Hashable, Job] = {}
+        self._standing_back: dict[int, tuple[Hashable, _Run]] = {}
+        """By number, the jobs that have not begun, with the key of those that go first."""
         self._closed = False
         queued = Qt.ConnectionType.QueuedConnection
         self._arrived.connect(self._finish, queued)
@@ -420,6 +423,7 @@ class JobRunner(QObject):
         on_error: Callable[[SfumatoError], None] | None = None,
         *,
         key: Hashable | None = None,
+        after: Hashable | None = None,
         discard: Callable[[Any], None] | None = None,
     ) -> Job:
         """Run `work(context)` on a worker thread.
@@ -437,6 +441,8 @@ class JobRunner(QObject):
             by `error_occurred`.
         key
             Supersedes the running job with the same key.
+        after
+            Jobs with this key go first: the work begins once none of them runs.
         discard
             Called on the main thread with a result that is dropped because the job was
             cancelled, where a result must be closed.
@@ -458,8 +464,16 @@ class JobRunner(QObject):
         if key is not None:
             self._newest[key] = job
         self.job_started.emit(job)
-        self._pool.start(_Run(self, number, title, job.stop, work).run)
+        self._standing_back[number] = (after, _Run(self, number, title, job.stop, work))
+        self._begin()
         return job
+
+    def _begin(self) -> None:
+        """Hand over to the workers what nothing has to go before any more."""
+        for number, (first, run) in tuple(self._standing_back.items()):
+            if first not in self._newest or self._running[number].job.stop_requested():
+                del self._standing_back[number]
+                self._pool.start(run.run)
 
     def cancel(self, key: Hashable | None) -> None:
         """Cancel the running job with this key, if there is one."""
@@ -474,6 +488,7 @@ class JobRunner(QObject):
         that begin since others end are stopped as well.
         """
         while self._running:
+            self._standing_back.clear()  # what never began has nothing to stop
             for job in self.jobs:
                 job.cancel()
             self._pool.waitForDone(-1)
@@ -499,6 +514,7 @@ class JobRunner(QObject):
         running = self._running.pop(number, None)
         if running is None:
             return
+        self._standing_back.pop(number, None)
         job = running.job
         if job.key is not None and self._newest.get(job.key) is job:
             del self._newest[job.key]
@@ -520,6 +536,7 @@ class JobRunner(QObject):
             # were the runner's child still, its own end would delete it a second time.
             job.setParent(None)
             job.deleteLater()
+            self._begin()
 
     def _tell(self, outcome: _Outcome, running: _Running) -> None:
         """Hand an outcome to whoever asked for it; a cancelled job stays silent."""

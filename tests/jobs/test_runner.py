@@ -186,6 +186,48 @@ def test_a_newer_job_with_the_same_key_supersedes_the_older(qtbot, runner, log):
     assert [result for _, result, _ in log.told] == ["newer"]
 
 
+def test_a_job_stands_back_until_those_that_go_first_have_ended(qtbot, runner, log):
+    gate, began = Gate(), threading.Event()
+    first = runner.run("Weigh", gate, log.done, key="gauges")
+    second = runner.run("Check", lambda _context: began.set(), key="check", after="gauges")
+    assert gate.reached.wait(10)
+    newer = runner.run("Weigh", lambda _context: "newer", log.done, key="gauges")
+    gate.open()
+    with qtbot.waitSignal(second.finished, timeout=20_000):
+        assert not began.is_set()
+    wait_for(qtbot, first)
+    assert (newer.ending, second.ending) == (Ending.DONE, Ending.DONE)
+    assert began.is_set()
+    alone = runner.run("Check", lambda _context: None, after="gauges")
+    wait_for(qtbot, alone)
+    assert alone.ending is Ending.DONE
+
+
+def test_a_job_that_is_cancelled_while_it_stands_back_does_nothing(qtbot, runner, log):
+    gate = Gate()
+    first = runner.run("Weigh", gate, key="gauges")
+    older = runner.run("Check", lambda _context: "older", log.done, key="check", after="gauges")
+    newer = runner.run("Check", lambda _context: "newer", log.done, key="check", after="gauges")
+    wait_for(qtbot, older)
+    assert older.ending is Ending.CANCELLED
+    assert first.running
+    runner.cancel("check")
+    gate.open()
+    wait_for(qtbot, newer)
+    assert (newer.ending, log.told) == (Ending.CANCELLED, [])
+
+
+def test_jobs_that_stand_back_end_with_all_others(runner, log):
+    gate = Gate()
+    first = runner.run("Weigh", gate, key="gauges")
+    second = runner.run("Check", lambda _context: 1, log.done, after="gauges")
+    gate.open()
+    runner.stop_all()
+    assert [first.ending, second.ending] == [Ending.CANCELLED] * 2
+    assert runner.jobs == ()
+    assert not log.told
+
+
 def test_a_result_on_its_way_is_dropped_when_a_newer_job_starts(qtbot, runner, log):
     finished = threading.Event()
 

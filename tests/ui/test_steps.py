@@ -10,8 +10,11 @@ from PySide6.QtTest import QTest
 
 from sfumato.analysis.views import with_proposed_hierarchies
 from sfumato.engine.core.columns import Domain, Role
+from sfumato.jobs import Ending
 from sfumato.project.document.model import ViewRule
 from sfumato.ui.panels.base import PanelState
+from sfumato.ui.state import steps, weighing
+from sfumato.ui.state.steps import CHECK
 from tests.ui.clinic import (
     clinic_document,
     clinic_table,
@@ -128,6 +131,48 @@ def test_what_the_check_finds_is_told_at_the_policy_before_releases_is_opened(qt
     assert "releases" not in window.panels.built or not window.panels["releases"].isVisible()
     assert state(window, "policy") is PanelState.ATTENTION
     assert told(window, "policy")
+
+
+def checks_of(session):
+    """The checks that have not ended, nor been told to."""
+    return [job for job in session.runner.jobs if job.key == CHECK and not job.stop_requested()]
+
+
+def test_the_check_begins_once_the_gauges_have_answered(qtbot, session, monkeypatch):
+    begun = []
+
+    def noting(name, real):
+        return lambda *given: (begun.append(name), real(*given))[1]
+
+    monkeypatch.setattr(steps, "examine", noting("check", steps.examine))
+    monkeypatch.setattr(weighing, "gauges_of", noting("gauges", weighing.gauges_of))
+    open_clinic(session, without_age(protected(SOUND)))
+    session.steps.check()
+    wait_for_jobs(qtbot, session)
+    assert begun == ["gauges", "check"]
+    assert session.steps.current
+
+
+def test_an_edit_cancels_the_check_of_what_was_decided_before(qtbot, session):
+    given_up = []
+    open_clinic(session, without_age(protected(SOUND)))
+    session.steps.given_up.connect(lambda: given_up.append(True))
+    session.steps.check()
+    [job] = checks_of(session)
+    session.edit("Call it something", replace(session.document, title="Ward 3"))
+    assert checks_of(session) == [job], "a title changes nothing that is checked"
+    ended = []
+    job.finished.connect(lambda: ended.append(job.ending))
+    session.edit("x", with_level(session.document, 0, 0.5))
+    assert not checks_of(session)
+    assert not session.steps.checking
+    session.steps.check()
+    [newer] = checks_of(session)
+    assert newer is not job
+    wait_for_jobs(qtbot, session)
+    assert ended == [Ending.CANCELLED]
+    assert session.steps.current
+    assert not given_up, "nobody stopped a check that was of use"
 
 
 @pytest.mark.slow

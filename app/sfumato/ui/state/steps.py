@@ -32,8 +32,17 @@ if TYPE_CHECKING:
     from sfumato.project.project_file import ProjectFile
 
 CHECK: Final = "releases-ready"
+GAUGES: Final = "board-gauges"
+"""The gauges above the recipients, which whoever drags a cell waits for: they go before a check."""
 QUIET_MILLISECONDS: Final = 1500
 """So long after the last edit a policy is checked that nobody asked about: the rail tells of it."""
+
+
+class AsksForGauges(Protocol):
+    """Who weighs what everybody gets, as far as steps depend on it."""
+
+    def ask(self) -> None:
+        """Ask for the gauges of the present settings."""
 
 
 class OpenSession(Protocol):
@@ -60,6 +69,10 @@ class OpenSession(Protocol):
     @property
     def project(self) -> ProjectFile | None:
         """The project file."""
+
+    @property
+    def weighing(self) -> AsksForGauges:
+        """The gauges."""
 
     def attribute(self, name: str) -> EncodedColumn | None:
         """Return an encoded column."""
@@ -225,6 +238,7 @@ class Steps(QObject):
         if source is None or len(attributes) < len(session.protected) or asked == self._asked:
             return
         self._asked, self._known, self._kept = asked, False, (source, attributes)
+        session.weighing.ask()
         releases, keys, project = self.releases(), session.keys, session.project
         columns = session.columns_of(source) if isinstance(source, Table) else None
 
@@ -242,6 +256,7 @@ class Steps(QObject):
             lambda found: self._end(asked, found),
             lambda error: self._end(asked, (), error),
             key=CHECK,
+            after=GAUGES,
         )
         job.finished.connect(partial(self._give_up, asked, job))
 
@@ -271,9 +286,15 @@ class Steps(QObject):
             self.given_up.emit()
 
     def take_notice(self, _changed: object = None) -> None:
-        """Tell that states may be others, and check a complete policy once edits have ended."""
+        """Tell that states may be others, and check a complete policy once edits have ended.
+
+        A check that is under way is cancelled where it is of no use any more.
+        """
         if self._session.project is None:
             self.tampering = None
+        if self.checking and self._question() != self._asked:
+            self._asked = None
+            self._session.runner.cancel(CHECK)
         self._quiet.start()
         self.changed.emit()
 

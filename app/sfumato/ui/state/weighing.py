@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 from sfumato.analysis.board import Gauges, beside_open_columns, gauges_of, recipients_in_order
 from sfumato.analysis.verdicts import Standing
 from sfumato.ui.state.insights import LatestAnswer, LongSource
-from sfumato.ui.state.steps import OpenSession, Steps
+from sfumato.ui.state.steps import GAUGES, OpenSession, Steps
 
 if TYPE_CHECKING:
     from sfumato.analysis.open_columns import OpenAnswer
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sfumato.engine.core.progress import Context
     from sfumato.engine.table.table import Table
 
-GAUGES_JOB: Final = "board-gauges"
 LOOKS: Final = {
     Standing.DANGER: "danger",
     Standing.WORTHLESS: "danger",
@@ -59,7 +58,7 @@ class Weighing(QObject):
         self._session = session
         self._order: tuple[str, ...] = ()
         self._answer = LatestAnswer[tuple[Gauges, ...]](
-            session.runner, GAUGES_JOB, self.changed.emit
+            session.runner, GAUGES, self.changed.emit
         )
 
     @property
