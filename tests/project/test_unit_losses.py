@@ -228,5 +228,26 @@ def test_noise_on_the_rows_of_a_unit_is_said_to_tell_as_much_as_less_noise_on_on
     assert of_row[1] / of_unit[1] == pytest.approx(math.sqrt(8), rel=0.02)
 
 
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_what_is_said_of_one_row_is_not_said_twice_where_only_one_leaves(mechanism):
+    table = Table(visits())
+    document = by_household(protected(table), table, 1)
+    known = MemorySurvey(table).attributes([document.column("income")], document.unit)
+    chosen = mechanism_called(mechanism)
+    document = with_entry(document, known, mechanism, chosen.first_settings(known, NOISE))
+    entry = next(one for one in document.policy if one.key == "income")
+    [stated] = chosen.default_statements(1)
+    plan = plan_entry(
+        document, entry, {"income": known[0]}, Recipient("Ministry", {"income": stated})
+    )
+    alone = chosen.promise(plan.level, known, plan.settings)
+    whole = promise_by_unit(document, plan, known)
+    added = "At most 1 row with the same household leaves, so this holds for all of them together."
+    assert whole.sentence == f"{alone.sentence} {added}"
+    losses = {fact.symbol: fact.value for fact in whole.facts}
+    epsilon = losses.get("ε of a unit")
+    assert epsilon is None or epsilon == pytest.approx(math.log(losses["γ"]))
+
+
 def figure(text: str) -> float:
     return float(text.replace(",", "").rstrip("."))

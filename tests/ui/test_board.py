@@ -9,17 +9,19 @@ from time import thread_time
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtGui import QAccessible
+from PySide6.QtGui import QAccessible, QFontMetricsF
 from PySide6.QtWidgets import QLabel
 
+from sfumato.analysis.board import Gauges
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.leaving import Leaves
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Recipient, ViewRule
-from sfumato.ui.look.theme import scaled
+from sfumato.ui.look.theme import TextSize, font, scaled
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.board.drawer import DRAWER
 from sfumato.ui.panels.policy.board.view import DRAGGED, NARROWEST
+from sfumato.ui.panels.policy.board.words import gauge_texts
 from sfumato.ui.panels.policy.whole_plan import PlanDialog
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import dialog_of, on_screen, type_into
@@ -276,7 +278,7 @@ def test_the_gauges_count_who_can_be_found_what_is_guessed_and_what_it_is_worth(
     found, guessed, worth = board.model.gauges(1)
     assert found.value == str(UNIQUE)
     assert found.look == "danger"
-    assert guessed.value.endswith(" of 100")
+    assert guessed.value.endswith("%")
     assert " to " in worth.value or worth.value.isdigit()
     head = board.model.headerData(1, Qt.Orientation.Horizontal, READ)
     assert head.startswith(f"Clinic A: found {found.value}; guessed ")
@@ -426,3 +428,12 @@ def test_sixty_columns_for_ten_recipients_stay_readable(qtbot, panel, size):
     assert board.model.rowCount() == 4, "a line for each role that there is"
     QCoreApplication.processEvents()
     assert view.verticalScrollBar().maximum() == 0
+
+
+def test_a_gauge_fits_into_the_narrowest_column_beside_its_name():
+    name, value, _, _ = gauge_texts(Gauges("Clinic A", 0, 10_000, ("disease", 0.28, 0.69)), None)[1]
+    small, strong = font(TextSize.SMALL), font(TextSize.SMALL, strong=True, tabular=True)
+    wide = [
+        QFontMetricsF(face).horizontalAdvance(t) for face, t in ((small, name), (strong, value))
+    ]
+    assert sum(wide) < scaled(NARROWEST) - scaled(13 + 5 + 6 + 14), "sign, gaps and margins"

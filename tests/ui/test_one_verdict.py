@@ -55,6 +55,10 @@ def true_values():
     return alone({**LEVELS, "Clinic A": 1.0})
 
 
+def nearly_true_values():
+    return alone({**LEVELS, "Clinic A": 0.95})
+
+
 def unique_age():
     frame = clinic_table().frame.copy()
     frame.loc[3, "age"] = 97
@@ -65,6 +69,7 @@ CASES = {
     sound: (GOOD, GOOD, WORTHLESS),
     in_order: (CAUTION, CAUTION, WORTHLESS),
     true_values: (DANGER, GOOD, WORTHLESS),
+    nearly_true_values: (GOOD, GOOD, WORTHLESS),
     unique_age: (DANGER, DANGER, DANGER),
 }
 """How Clinic A, the Institute and the Public stand, worked out by hand: 3 true records tell the

@@ -123,7 +123,7 @@ def test_the_guarantee_speaks_of_the_household(panel, qtbot):
     protected(panel, qtbot)
     explain_first(qtbot, card)
     qtbot.waitUntil(lambda: "All rows with the same household" in card.text())
-    assert "This is said of one row." in card.text()
+    assert "At most 1 row with the same household leaves" in card.text()
 
 
 def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbot):

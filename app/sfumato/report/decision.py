@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from sfumato.analysis.board import recipients_in_order
@@ -36,6 +36,8 @@ _WAYS = (
 )
 """How columns leave, in the order in which they are told."""
 _MOST_FIGURES = 2
+_MOST_LEFT_OUT = 8
+"""Up to so many columns that are left out are named; the page has room for a signature, too."""
 _SETTINGS = frozenset({"p", "m", "σ²"})
 """What was set, and promises nothing by itself."""
 _MOST_REMAINING = 6
@@ -97,7 +99,7 @@ def _people(material: ReportMaterial, options: ReportOptions) -> Iterator[tuple[
         by_way: dict[Leaves, list[str]] = {}
         for column, way in material.ways.get(recipient.name, {}).items():
             by_way.setdefault(way, []).append(column)
-        gets = [f"{said(way.word)}: {', '.join(by_way[way])}" for way in _WAYS if way in by_way]
+        gets = [f"{said(way.word)}: {_named(way, by_way[way])}" for way in _WAYS if way in by_way]
         view = recipient.view
         if view is not None and view.suppression > 0.0:
             gets.append(
@@ -118,6 +120,13 @@ def _people(material: ReportMaterial, options: ReportOptions) -> Iterator[tuple[
         else:
             stands = Sentence("{word}.", word=as_sentence(verdict.standing.word))
             yield *told, joined(stands, verdict.sentence)
+
+
+def _named(way: Leaves, columns: Sequence[str]) -> str:
+    """Return columns by their names; of many that are left out, how many there are."""
+    if way is Leaves.LEFT_OUT and len(columns) > _MOST_LEFT_OUT:
+        return worded("{columns} {columns:column|columns}", columns=len(columns))
+    return ", ".join(columns)
 
 
 def _figures(facts: tuple[PromiseFigure, ...]) -> Iterator[str]:

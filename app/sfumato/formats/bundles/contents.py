@@ -167,12 +167,15 @@ class UnitTold:
                 Sentence("Rows with the same {unit} belong together.", unit=unit),
                 self._names_told(),
                 Sentence(
-                    "At most {rows:,} of them are in the file, chosen at random where there are"
-                    " more, so shares and means are those of the rows that were released.",
+                    "At most {rows:,} of them {rows:is|are} in the file, chosen at random where"
+                    " there are more, so shares and means are those of the rows that were"
+                    " released.",
                     rows=rows,
                 ),
             )
         ]
+        if rows == 1:  # no two rows of a unit leave: rows are independent draws
+            return tuple(told)
         if self.once:
             told.append(
                 Sentence(

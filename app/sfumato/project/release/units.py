@@ -211,9 +211,40 @@ def promise_by_unit(
         )
         return replace(promise, sentence=joined(promise.sentence, said))
     odds = mechanism.odds_factor(plan.level, attributes, plan.settings)
-    if odds is None:
+    whole = None
+    if odds is not None:
+        whole = _odds_of_rows(odds, mechanism.byproduct_epsilon(plan.settings), unit.most_rows)
+    said = _said_of_rows(plan, attributes, unit, whole)
+    facts = (*promise.facts, rows)
+    if whole is not None:
+        loss = PromiseFigure(
+            "ε of a unit",
+            "Privacy loss of all rows of a unit",
+            float(np.log(whole)),
+            "The sum over the rows that leave.",
+        )
+        facts = (*facts, loss)
+    more = Sentence(
+        "Which rows of a unit leave is decided for each edition of the table: over several"
+        " editions more than {rows} of them may leave.",
+        rows=unit.most_rows,
+    )
+    return Promise(joined(promise.sentence, said), facts, (*promise.limits, more))
+
+
+def _said_of_rows(
+    plan: EntryPlan, attributes: Sequence[Attribute], unit: Unit, whole: float | None
+) -> Sentence:
+    """Return what a promise of a row means for all rows of a unit; `whole` are their odds."""
+    if unit.most_rows == 1:
+        return Sentence(
+            "At most 1 row with the same {unit} leaves, so this holds for all of them together.",
+            unit=unit.name,
+        )
+    if whole is None:
+        mechanism = mechanism_called(plan.mechanism)
         stated = mechanism.level(plan.statement, attributes, plan.settings)
-        said = Sentence(
+        return Sentence(
             "This is said of one row. At most {rows} {rows:row|rows} with the same {unit}"
             " {rows:leaves|leave}, and together they tell no more about it than one row of which"
             " this would be said: {one}",
@@ -221,30 +252,14 @@ def promise_by_unit(
             unit=unit.name,
             one=mechanism.promise(stated, attributes, plan.settings).sentence,
         )
-        facts = (*promise.facts, rows)
-    else:
-        whole = _odds_of_rows(odds, mechanism.byproduct_epsilon(plan.settings), unit.most_rows)
-        said = Sentence(
-            "This is said of one row. At most {rows} {rows:row|rows} with the same {unit}"
-            " {rows:leaves|leave}, and together they multiply the odds on anything about it by at"
-            " most {gamma}.",
-            rows=unit.most_rows,
-            unit=unit.name,
-            gamma=at_most(whole),
-        )
-        loss = PromiseFigure(
-            "ε of a unit",
-            "Privacy loss of all rows of a unit",
-            float(np.log(whole)),
-            "The sum over the rows that leave.",
-        )
-        facts = (*promise.facts, rows, loss)
-    more = Sentence(
-        "Which rows of a unit leave is decided for each edition of the table: over several"
-        " editions more than {rows} of them may leave.",
+    return Sentence(
+        "This is said of one row. At most {rows} {rows:row|rows} with the same {unit}"
+        " {rows:leaves|leave}, and together they multiply the odds on anything about it by at"
+        " most {gamma}.",
         rows=unit.most_rows,
+        unit=unit.name,
+        gamma=at_most(whole),
     )
-    return Promise(joined(promise.sentence, said), facts, (*promise.limits, more))
 
 
 def loss_by_unit(

@@ -73,7 +73,11 @@ def has_names(text: str) -> bool:
 
 
 def rich_text(text: str) -> str:
-    """Return a text as HTML, in which marked names are set in another weight."""
+    """Return a text as HTML, in which marked names are set in another weight.
+
+    Qt takes a thin space in HTML for one at which lines may end.
+    """
+    text = text.replace(THIN_SPACE, "\u00a0")
     names = _A_NAME.sub(r'<span style="font-weight:600">\1</span>', escape(text, quote=False))
     return unmarked(names).replace("\n", "<br>")
 

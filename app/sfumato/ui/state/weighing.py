@@ -57,9 +57,7 @@ class Weighing(QObject):
         super().__init__(parent)
         self._session = session
         self._order: tuple[str, ...] = ()
-        self._answer = LatestAnswer[tuple[Gauges, ...]](
-            session.runner, GAUGES, self.changed.emit
-        )
+        self._answer = LatestAnswer[tuple[Gauges, ...]](session.runner, GAUGES, self.changed.emit)
 
     @property
     def known(self) -> bool:

@@ -27,7 +27,7 @@ from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import check_keys, long_source_at, source_read, title_of
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import spoken, time_left
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data import PANEL
 from sfumato.ui.panels.data.loaded_page import LoadedPage
@@ -290,8 +290,7 @@ class WaitingPage(QWidget):
         job = self._job
         if job is not None and not job.stop_requested():
             self.bar.setValue(round(1000 * job.fraction))
-            told = filter(None, (spoken(job.text), time_left(job.seconds_left)))
-            self.step.setText(" · ".join(told) or " ")
+            self.step.setText(spoken(job.text) or " ")
 
     def _stop(self) -> None:
         if self._job is not None:
@@ -414,7 +413,8 @@ class DataPanel(Panel):
         rules = resource_path("samples", "clinic.toml").read_text(encoding="utf-8")
 
         def work(context: Context) -> Loaded:
-            found = load(path, detect_options(path), Document(), context, memory)
+            found = load(path, detect_options(path), Document(), Part(context, 0.0, 0.7), memory)
+            context.report(0.7, "Deciding who gets what")
             held = found.table.survey if isinstance(found.table, LongSource) else found.table
             decided = apply_rules(rules, held, found.document, path.parent, noise)
             return replace(found, document=decided)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QProgressBar, QStackedWidget, QWidget
 
 from sfumato.jobs import Job
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken, time_left
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.layout import ElidedLabel, button, label, row
 
 
@@ -38,5 +38,4 @@ class ProgressLine(QStackedWidget):
         self.setCurrentIndex(0 if job is None else 1)
         if job is not None:
             self.bar.setValue(round(1000 * job.fraction))
-            told = filter(None, (spoken(job.text), time_left(job.seconds_left)))
-            self._doing.setText(" · ".join(told))
+            self._doing.setText(spoken(job.text))

@@ -204,7 +204,7 @@ def _guessed(gauges: Gauges | None) -> GaugeText:
         why = tr("No randomised column has values that could be guessed right or wrong.")
         return GaugeText(name, "–", "muted", why)
     column, before, after = gauges.exposed
-    value = tr("{before} → {after} of 100", before=hundredths(before), after=hundredths(after))
+    value = tr("{before} → {after}\u202f%", before=hundredths(before), after=hundredths(after))
     why = tr(
         "The best guess at {column} is right for {before} of 100 records without a release, and"
         " for {after} with this one.",
