@@ -482,7 +482,7 @@
 <context>
     <name>Audit</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+58"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+54"/>
         <source>exact test</source>
         <translation>exakter Test</translation>
     </message>
@@ -495,36 +495,6 @@
         <location line="+1"/>
         <source>published test, simplified bound</source>
         <translation>veröffentlichter Test, vereinfachte Schranke</translation>
-    </message>
-    <message>
-        <location line="+8"/>
-        <source>{recipient} holds the true {name}.</source>
-        <translation>{recipient} hat {name} im Original.</translation>
-    </message>
-    <message>
-        <location line="+21"/>
-        <source>The published test asks about an upper bound of the chance of an error, which promises nothing about the chance itself. It passes {passed} of {groups} {groups:group|groups}, among them one of {size} {size:record|records} whose estimate is within {epsilon} of the truth with a confidence of {within}.</source>
-        <translation>Der veröffentlichte Test prüft eine obere Schranke für die Wahrscheinlichkeit eines Fehlers; das sagt nichts über die Wahrscheinlichkeit selbst zu. Er nimmt {passed} von {groups} {groups:Gruppe|Gruppen} an, darunter eine mit {size} {size:Datensatz|Datensätzen}, deren Schätzwert mit einer Sicherheit von {within} innerhalb von {epsilon} um die Wahrheit liegt.</translation>
-    </message>
-    <message>
-        <location line="+21"/>
-        <source>In {groups} {groups:group|groups} with {records} {records:record|records} this release repeats records that were drawn: estimates vary about as much as from {draws} independent {draws:record|records}. How often they are off is computed exactly, from the draws, their copies and what became of each row. By the ladder, the most trusted release decides what several recipients learn together.</source>
-        <translation>In {groups} {groups:Gruppe|Gruppen} mit {records} {records:Datensatz|Datensätzen} wiederholt diese Freigabe gezogene Datensätze: Schätzwerte streuen etwa so stark wie bei {draws} {draws:unabhängigem Datensatz|unabhängigen Datensätzen}. Wie oft sie abweichen, wird exakt berechnet: aus den Ziehungen, ihren Kopien und dem, was aus jeder Zeile wurde. Nach der Leiter entscheidet die Freigabe mit dem höchsten Vertrauen darüber, was mehrere Empfänger gemeinsam erfahren.</translation>
-    </message>
-    <message>
-        <location line="-24"/>
-        <source>The published test finds every group too large.</source>
-        <translation>Der veröffentlichte Test hält jede Gruppe für zu groß.</translation>
-    </message>
-    <message>
-        <location line="+22"/>
-        <source>No group is resampled in this release.</source>
-        <translation>In dieser Freigabe wird keine Gruppe neu gezogen.</translation>
-    </message>
-    <message>
-        <location line="+17"/>
-        <source>The attacker knows no public column, so the whole table is one group.</source>
-        <translation>Der Angreifer kennt keine öffentliche Spalte, daher ist die ganze Tabelle eine Gruppe.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/audit/released_files.py" line="+84"/>
@@ -568,7 +538,7 @@
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/person.py" line="+96"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/person.py" line="+95"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -608,7 +578,7 @@
         <translation>Wo andere Tabellen über dieselben Personen veröffentlicht haben, zeigt diese Seite, was alle zusammen verraten. Fügen Sie sie unter Regelwerk, Vergröberte Tabelle hinzu.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+6"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+7"/>
         <source>Small groups</source>
         <translation>Kleine Gruppen</translation>
     </message>
@@ -618,12 +588,12 @@
         <translation>Kleine Gruppen werden geprüft</translation>
     </message>
     <message>
-        <location line="+149"/>
+        <location line="+137"/>
         <source>{test}, were no record repeated</source>
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+221"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+164"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -651,26 +621,6 @@
         <location line="+4"/>
         <source>Once a sensitive column stays numbers and recipients have levels of trust, see here how closely any group of them can tell a person&apos;s numbers.</source>
         <translation>Sobald eine sensible Spalte Zahlen behält und Empfänger Vertrauensstufen haben, sehen Sie hier, wie genau irgendeine Gruppe von ihnen die Zahlen einer Person bestimmen kann.</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/record.py" line="+29"/>
-        <source>One record</source>
-        <translation>Ein Datensatz</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>There is no ladder yet</source>
-        <translation>Noch gibt es keine Leiter</translation>
-    </message>
-    <message>
-        <location line="+4"/>
-        <source>Once recipients have levels of trust, pick a row here and see at which level its value changes, and what each recipient sees of it.</source>
-        <translation>Sobald Empfänger Vertrauensstufen haben, wählen Sie hier eine Zeile und sehen, auf welcher Stufe sich ihr Wert ändert und was jeder Empfänger davon sieht.</translation>
-    </message>
-    <message>
-        <location line="+86"/>
-        <source>missing</source>
-        <translation>fehlt</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/audit/pages/report.py" line="+48"/>
@@ -773,7 +723,7 @@
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+210"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+176"/>
         <source>Nothing to examine yet</source>
         <translation>Noch nichts zu prüfen</translation>
     </message>
@@ -828,7 +778,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+42"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+111"/>
         <source>Nothing to answer yet</source>
         <translation>Noch gibt es nichts zu beantworten</translation>
     </message>
@@ -1449,7 +1399,7 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+324"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+323"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
@@ -1510,7 +1460,7 @@
         <translation>Beispiel öffnen</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+40"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
@@ -2064,23 +2014,23 @@
 <context>
     <name>FindingCard</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="-179"/>
-        <location line="+18"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="-121"/>
+        <location line="+14"/>
         <source>Whose copy is it?</source>
         <translation>Wessen Kopie ist es?</translation>
     </message>
     <message>
-        <location line="-16"/>
+        <location line="-12"/>
         <source>Choose the found &amp;file…</source>
         <translation>Gefundene &amp;Datei wählen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Releases that the file may come from</source>
         <translation>Freigaben, aus denen die Datei stammen kann</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+14"/>
         <source>Choose a file that turned up where it should not be. A part of a release is enough, in any order, with columns missing or renamed, or mixed from two recipients&apos; files.</source>
         <translation>Wählen Sie eine Datei, die auftauchte, wo sie nicht sein sollte. Ein Teil einer Freigabe genügt, in beliebiger Reihenfolge, mit fehlenden oder umbenannten Spalten oder aus den Dateien zweier Empfänger gemischt.</translation>
     </message>
@@ -2093,61 +2043,6 @@
         <location line="+1"/>
         <source>Each release is made again from the table and the key.</source>
         <translation>Jede Freigabe wird aus der Tabelle und dem Schlüssel neu erzeugt.</translation>
-    </message>
-    <message>
-        <location line="+17"/>
-        <source>{name}, compared by its counts.</source>
-        <translation>{name}, verglichen anhand der Anzahlen.</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>{name}, compared by {columns}.</source>
-        <translation>{name}, verglichen anhand von {columns}.</translation>
-    </message>
-    <message>
-        <location line="+10"/>
-        <source>The likeliest share of its rows that come from none of these: {share}.</source>
-        <translation>Der wahrscheinlichste Anteil ihrer Zeilen, die aus keiner davon stammen: {share}.</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>Not recognized, so not compared: {columns}.</source>
-        <translation>Nicht erkannt, daher nicht verglichen: {columns}.</translation>
-    </message>
-    <message>
-        <location line="+9"/>
-        <source>Release to</source>
-        <translation>Freigabe an</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Source</source>
-        <translation>Quelle</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>no</source>
-        <translation>nein</translation>
-    </message>
-    <message>
-        <location line="+0"/>
-        <source>yes</source>
-        <translation>ja</translation>
-    </message>
-    <message>
-        <location line="+4"/>
-        <source>Share, %</source>
-        <translation>Anteil, %</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>Probability, %</source>
-        <translation>Wahrscheinlichkeit, %</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Rows only here</source>
-        <translation>Nur hier vorkommende Zeilen</translation>
     </message>
 </context>
 <context>
@@ -2235,7 +2130,7 @@
 <context>
     <name>GroupRiskPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="-132"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="-120"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
@@ -2276,28 +2171,19 @@
     </message>
     <message>
         <location line="+14"/>
+        <location line="+4"/>
         <source>Groups</source>
         <translation>Gruppen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-3"/>
         <source>Choose a group to see its true distribution beside the reconstructed one.</source>
         <translation>Wählen Sie eine Gruppe, um ihre wahre Verteilung neben der rekonstruierten zu sehen.</translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location line="+60"/>
         <source>Moving p, ε, δ and size</source>
         <translation>p, ε, δ und Größe verändern</translation>
-    </message>
-    <message>
-        <location line="+16"/>
-        <source>Within ε, %</source>
-        <translation>Innerhalb von ε, %</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>Published limit</source>
-        <translation>Veröffentlichte Grenze</translation>
     </message>
 </context>
 <context>
@@ -2354,44 +2240,6 @@
     </message>
 </context>
 <context>
-    <name>GroupsTable</name>
-    <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="-46"/>
-        <source>Groups</source>
-        <translation>Gruppen</translation>
-    </message>
-    <message>
-        <location line="+14"/>
-        <source>Records</source>
-        <translation>Datensätze</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Most frequent</source>
-        <translation>Häufigster Wert</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Share, %</source>
-        <translation>Anteil, %</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>Given away</source>
-        <translation>Preisgegeben</translation>
-    </message>
-    <message>
-        <location line="+0"/>
-        <source>no</source>
-        <translation>nein</translation>
-    </message>
-    <message>
-        <location line="+0"/>
-        <source>yes</source>
-        <translation>ja</translation>
-    </message>
-</context>
-<context>
     <name>GuaranteeCard</name>
     <message>
         <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+60"/>
@@ -2436,7 +2284,7 @@
     <message>
         <location line="+1"/>
         <source>{count} with cautions</source>
-        <translation>{count} mit Hinweisen</translation>
+        <translation>{count} mit Warnungen</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -2493,18 +2341,18 @@
     </message>
     <message>
         <location line="+22"/>
-        <source>Asked of the generalized table</source>
-        <translation>Von der vergröberten Tabelle verlangt</translation>
+        <source>Requirements of the generalized table</source>
+        <translation>Anforderungen an die vergröberte Tabelle</translation>
     </message>
     <message>
         <location line="+1"/>
         <source>Policy finds out which levels keep it, and what is not promised.</source>
-        <translation>Das Regelwerk ermittelt, welche Stufen das einhalten und was nicht zugesagt ist.</translation>
+        <translation>Unter Regelwerk steht, welche Stufen das einhalten und was nicht zugesagt ist.</translation>
     </message>
     <message>
         <location line="+13"/>
         <source>Caution</source>
-        <translation>Vorsicht</translation>
+        <translation>Warnung</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -3129,7 +2977,7 @@
 <context>
     <name>Hyphenation</name>
     <message>
-        <location filename="../../app/sfumato/ui/look/wording.py" line="+209"/>
+        <location filename="../../app/sfumato/ui/look/wording.py" line="+213"/>
         <source>general|iz identifi|cation indistin|guish pseudo|nym recon|struct</source>
         <translation>ungs|wahrschein fehler|wahrschein wahrschein|lich lich|keit daten|schutz schutz|beauf beauf|tragt konstruktions|schutz rekon|stru freigabe|verzeichnis tabellen|kalkulation hoch|rechnung rechnungs|faktor teil|mengen mengen|eigenschaft standard|abweichung stichproben|gewicht stichproben|unikat werte|beschrift datensatz|schlüssel datensatz|kennung datensatz|nummer privatheits|verlust wieder|her umgebungs|variable gleichheits|zeichen neben|einander einander|leg aus|einander einander|lieg kalender|zeitr anführungs|zeichen re|identi identi|fi äquivalenz|klasse anfangs|buchstabe klassen|einteilung zeilen|reihenfolge einheits|kennung zusammen|gehör vertrauens|stufe vertrauens|leiter vertrauens|faktor aktuali|sierung veröffent|lich zusammen|fass zusammen|zufass zusammen|gefass zusammen|hängend zusammen|gestellt zusammen|gelegt zusammen|gesetzt zurück|verfolg schreib|geschützt zeichen|kodierung normal|verteil gleich|verteil unbe|rücksichtigt ununter|scheidbar unter|scheid probabi|listisch schlimmsten|falls unge|wöhnlich mittel|europäisch schlüssel|spalte ausge|schlossen durch|gesickert heraus|gegriffen heraus|gerechnet nachkomma|stelle grund|gesamtheit beispiel|tabelle original|tabelle entropie|verlust vertrags|partner übergangs|matri arbeits|schritt arbeits|speicher vorführ|projekt datei|deskriptor konfidenz|niveau chancen|faktor byte|reihenfolge tastatur|sprache unkennt|lich verall|gemein voraus|sichtlich vorge|schlagen schwer|wiegend über|schritten</translation>
     </message>
@@ -3207,7 +3055,7 @@
     <message>
         <location filename="../../app/sfumato/ui/state/insights.py" line="+167"/>
         <source>Looking at the columns</source>
-        <translation>Die Spalten werden untersucht</translation>
+        <translation>Spalten werden angesehen</translation>
     </message>
 </context>
 <context>
@@ -3348,7 +3196,7 @@
 <context>
     <name>LeakPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+139"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+140"/>
         <source>The found file</source>
         <translation>Die gefundene Datei</translation>
     </message>
@@ -3368,7 +3216,7 @@
         <translation>{name} wird zurückverfolgt</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+50"/>
         <source>Computing what tracing costs</source>
         <translation>Die Kosten des Zurückverfolgens werden berechnet</translation>
     </message>
@@ -3795,7 +3643,7 @@
     <message>
         <location line="+4"/>
         <source>Looking at the columns</source>
-        <translation>Die Spalten werden untersucht</translation>
+        <translation>Spalten werden angesehen</translation>
     </message>
     <message>
         <location line="+5"/>
@@ -4196,7 +4044,7 @@
     <message>
         <location line="+1"/>
         <source>Caution</source>
-        <translation>Vorsicht</translation>
+        <translation>Warnung</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -4356,7 +4204,7 @@
     <message>
         <location line="+67"/>
         <source>Caution: {text}</source>
-        <translation>Achtung: {text}</translation>
+        <translation>Warnung: {text}</translation>
     </message>
     <message>
         <location line="+20"/>
@@ -4587,7 +4435,7 @@
         <location line="+3"/>
         <location line="+26"/>
         <source>left out</source>
-        <translation>ausgelassen</translation>
+        <translation>weggelassen</translation>
     </message>
     <message>
         <location line="-25"/>
@@ -5332,7 +5180,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Die Suche nach der Person wurde angehalten.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+35"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
@@ -5347,7 +5195,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Zu {name}</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+9"/>
         <source>With 90 % it lies between {low} and {high}, about {mean}; without the files, between {lowest} and {highest}, about {middle}.</source>
         <translation>Mit 90&#xa0;% Wahrscheinlichkeit liegt der Wert zwischen {low} und {high}, im Mittel bei {mean}; ohne die Dateien zwischen {lowest} und {highest}, im Mittel bei {middle}.</translation>
     </message>
@@ -5410,7 +5258,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Plots</name>
     <message>
-        <location filename="../../app/sfumato/plots/beliefs.py" line="+102"/>
+        <location filename="../../app/sfumato/plots/beliefs.py" line="+103"/>
         <source>Bar: belief in each true value after seeing “{seen}”. Mark: belief before.</source>
         <translation>Balken: Wahrscheinlichkeit jedes wahren Werts, nachdem „{seen}“ gesehen wurde. Strich: zuvor.</translation>
     </message>
@@ -5501,7 +5349,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{count} {count:Tabelle|Tabellen}, zuletzt die von {name}: {belief}, höchstens {most}</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location line="+25"/>
         <source>{attribute}: “{name}” is likeliest, with {after}; without the files, {before}</source>
         <translation>{attribute}: „{name}“ ist am wahrscheinlichsten, mit {after}; ohne die Dateien {before}</translation>
     </message>
@@ -6032,7 +5880,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Keine Gruppe ist so groß</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/plots/ladders.py" line="+84"/>
+        <location filename="../../app/sfumato/plots/ladders.py" line="+85"/>
         <source>Each rung is the rung above, blurred once more. Height is trust.</source>
         <translation>Jede Sprosse ist die darüber, noch einmal verwischt. Die Höhe ist das Vertrauen.</translation>
     </message>
@@ -6072,12 +5920,17 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>nie freigegeben</translation>
     </message>
     <message>
-        <location line="+73"/>
+        <location line="+48"/>
         <source>From the original at the left to the least trusted level at the right. For your eyes only: the whole way gives the true value away.</source>
         <translation>Vom Original links bis zur niedrigsten Vertrauensstufe rechts. Nur für Ihre Augen: Der ganze Weg verrät den wahren Wert.</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+21"/>
+        <source>missing</source>
+        <translation>fehlend</translation>
+    </message>
+    <message>
+        <location line="+9"/>
         <source>Row {row}: the further down, the further {attribute} wanders from the true number</source>
         <translation>Zeile {row}: Je tiefer, desto weiter entfernt sich {attribute} von der wahren Zahl</translation>
     </message>
@@ -6097,7 +5950,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Zeile {row} verliert den wahren Wert von {attribute} bei einem Vertrauen von {level:.3g} und ändert sich insgesamt {count}-mal</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+28"/>
         <source>{name}: from a trust of {upper:.4g} down to {lower:.4g}</source>
         <translation>{name}: von einem Vertrauen von {upper:.4g} bis {lower:.4g}</translation>
     </message>
@@ -6107,7 +5960,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Vertrauen</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+28"/>
         <source>{name} sees {seen}</source>
         <translation>{name} sieht {seen}</translation>
     </message>
@@ -7420,11 +7273,16 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+4"/>
-        <source>{count} of {of} {of:record is|records are} unique on what leaves unperturbed.</source>
-        <translation>{count} von {of} {of:Datensatz ist|Datensätzen sind} in dem, was unverfremdet freigegeben wird, einzigartig.</translation>
+        <source>{count} of {of} {of:record is|records are} unique on the columns that leave unperturbed.</source>
+        <translation>{count} von {of} {of:Datensatz ist|Datensätzen sind} anhand der Spalten, die unverfremdet hinausgehen, einzigartig.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+15"/>
+        <source>{before} → {after}&#x202f;%</source>
+        <translation>{before} → {after}&#x202f;%</translation>
+    </message>
+    <message>
+        <location line="-7"/>
         <source>guessed</source>
         <translation>erraten</translation>
     </message>
@@ -7434,12 +7292,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine verfremdete Spalte hat Werte, die richtig oder falsch erraten werden könnten.</translation>
     </message>
     <message>
-        <location line="+3"/>
-        <source>{before} → {after} of 100</source>
-        <translation>{before} → {after} von 100</translation>
-    </message>
-    <message>
-        <location line="+2"/>
+        <location line="+5"/>
         <source>The best guess at {column} is right for {before} of 100 records without a release, and for {after} with this one.</source>
         <translation>Die beste Vermutung über {column} stimmt ohne Freigabe bei {before} von 100 Datensätzen, mit dieser bei {after}.</translation>
     </message>
@@ -8840,7 +8693,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+17"/>
         <source>Trusted partner</source>
-        <translation>Vertrauter Partner</translation>
+        <translation>Vertrauenswürdiger Partner</translation>
     </message>
     <message>
         <location line="+0"/>
@@ -10085,22 +9938,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+114"/>
         <source>{column} is number {place} of {count} by importance</source>
-        <translation>{column} steht nach Wichtigkeit an Stelle {place} von {count}</translation>
+        <translation>{column} steht nach Wichtigkeit an {place}. Stelle von {count}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/state/weighing.py" line="+109"/>
-        <source>Weighing what everybody gets</source>
-        <translation>Es wird abgewogen, was alle bekommen</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-90"/>
+        <location line="-90"/>
         <source>Drag a cell left for more and right for less, or press + and −.</source>
         <translation>Ziehen Sie ein Feld nach links für mehr und nach rechts für weniger, oder drücken Sie + und −.</translation>
     </message>
     <message>
         <location line="+2"/>
         <source>Nobody gets anything yet: add a recipient, or let a plan be made.</source>
-        <translation>Noch bekommt niemand etwas: Fügen Sie einen Empfänger hinzu, oder lassen Sie einen Plan machen.</translation>
+        <translation>Noch bekommt niemand etwas: Fügen Sie einen Empfänger hinzu, oder lassen Sie sich einen Plan vorschlagen.</translation>
     </message>
     <message>
         <location line="+73"/>
@@ -10807,7 +10655,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vorschlagen, was für sichere Freigaben an alle Empfänger noch fehlt; lässt sich rückgängig machen</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+30"/>
+        <source>See what changes…</source>
+        <translation>Änderungen ansehen …</translation>
+    </message>
+    <message>
+        <location line="+3"/>
         <source>{count} {count:setting was|settings were} changed.</source>
         <translation>{count} {count:Einstellung wurde|Einstellungen wurden} geändert.</translation>
     </message>
@@ -10823,11 +10676,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-4"/>
         <source>Nothing is missing: the plan is the one you have.</source>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
-    </message>
-    <message>
-        <location line="+6"/>
-        <source>What it comes to…</source>
-        <translation>Was dabei herauskommt …</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+73"/>
@@ -10871,14 +10719,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{share} der Datensätze zeigen ein Symbol ihres wahren Schlüssels; durch Zufall wären es {chance}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/drawer.py" line="+57"/>
-        <source>Drag to make the settings higher or lower</source>
-        <translation>Ziehen, um die Einstellungen höher oder niedriger zu machen</translation>
-    </message>
-    <message>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/uniform.py" line="+16"/>
         <source>Replace at random</source>
         <translation>Zufällig ersetzen</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/ui/panels/policy/board/drawer.py" line="+59"/>
+        <source>Drag to make the settings higher or lower, or press Ctrl+Shift+Up and Ctrl+Shift+Down.</source>
+        <translation>Ziehen Sie, um die Einstellungen höher oder niedriger zu machen, oder drücken Sie Strg+Umschalt+Auf und Strg+Umschalt+Ab.</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/ui/state/weighing.py" line="+106"/>
+        <source>Working out what everybody gets</source>
+        <translation>Es wird berechnet, was alle bekommen</translation>
     </message>
 </context>
 <context>
@@ -11294,7 +11147,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QuestionBar</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+20"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+24"/>
         <source>Attribute</source>
         <translation>Merkmal</translation>
     </message>
@@ -11314,7 +11167,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>&amp;Empfänger</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>Attacker &amp;knows</source>
         <translation>Angreifer &amp;kennt</translation>
     </message>
@@ -11405,7 +11258,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+24"/>
         <source>Values and unique records are counted in all rows; what is estimated beside them is estimated from {some} of {rows} {rows:row|rows}.</source>
-        <translation>Ausprägungen und einzigartige Datensätze sind in allen Zeilen gezählt; was daneben geschätzt wird, ist aus {some} von {rows} {rows:Zeile|Zeilen} geschätzt.</translation>
+        <translation>Ausprägungen und einzigartige Datensätze sind in allen Zeilen gezählt; Schätzungen stammen aus {some} von {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
     <message>
         <location line="+13"/>
@@ -11445,7 +11298,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <source>Caution: {text}</source>
-        <translation>Vorsicht: {text}</translation>
+        <translation>Warnung: {text}</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -11490,12 +11343,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+10"/>
         <source>The table is meant so.</source>
-        <translation>Die Tabelle ist so gemeint.</translation>
+        <translation>Die Tabelle ist so beabsichtigt.</translation>
     </message>
     <message>
         <location line="+2"/>
         <source>Keep how the table is read</source>
-        <translation>Einlesen der Tabelle so lassen</translation>
+        <translation>Tabelle weiter so einlesen</translation>
     </message>
 </context>
 <context>
@@ -11533,7 +11386,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+2"/>
         <source>The worst first: dangers, which keep a release back, then what is worthless, then cautions; among these, what exposes most: of how many people something is learned, or how often an attacker is right.</source>
-        <translation>Das Schlimmste zuerst: Gefahren, die eine Freigabe zurückhalten, dann was wertlos ist, dann Hinweise; darunter zuerst, was am meisten preisgibt: über wie viele Personen etwas zu erfahren ist oder wie oft ein Angreifer recht hat.</translation>
+        <translation>Das Schlimmste zuerst: Gefahren, die eine Freigabe zurückhalten, dann was wertlos ist, dann Warnungen; darunter zuerst, was am meisten preisgibt: über wie viele Personen etwas zu erfahren ist oder wie oft ein Angreifer recht hat.</translation>
     </message>
     <message>
         <location line="+32"/>
@@ -11553,7 +11406,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <source>{count} {count:caution|cautions}</source>
-        <translation>{count} {count:Hinweis|Hinweise}</translation>
+        <translation>{count} {count:Warnung|Warnungen}</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -11624,54 +11477,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+5"/>
         <source>Know records by {column}</source>
         <translation>Datensätze an {column} erkennen</translation>
-    </message>
-</context>
-<context>
-    <name>RecordPathPage</name>
-    <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/record.py" line="-72"/>
-        <source>What each recipient sees of the record</source>
-        <translation>Was jeder Empfänger von dem Datensatz sieht</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>What each recipient sees of this record</source>
-        <translation>Was jeder Empfänger von diesem Datensatz sieht</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>&amp;Attribute</source>
-        <translation>&amp;Merkmal</translation>
-    </message>
-    <message>
-        <location line="+0"/>
-        <source>&amp;Row of the table</source>
-        <translation>Zeile der &amp;Tabelle</translation>
-    </message>
-    <message>
-        <location line="+25"/>
-        <source>Walking down one record&apos;s ladder</source>
-        <translation>Die Leiter eines Datensatzes wird durchlaufen</translation>
-    </message>
-    <message>
-        <location line="+20"/>
-        <source>Recipient</source>
-        <translation>Empfänger</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Trust</source>
-        <translation>Vertrauen</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Sees</source>
-        <translation>Sieht</translation>
-    </message>
-    <message>
-        <location line="+6"/>
-        <source>Records alike</source>
-        <translation>Gleiche Datensätze</translation>
     </message>
 </context>
 <context>
@@ -12670,7 +12475,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../app/sfumato/analysis/class_beliefs.py" line="-14"/>
         <location filename="../../app/sfumato/analysis/find_person.py" line="+19"/>
-        <location filename="../../app/sfumato/commands/audit.py" line="+302"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="+292"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
@@ -13615,7 +13420,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+210"/>
-        <location filename="../../app/sfumato/project/release/uniqueness.py" line="+265"/>
+        <location filename="../../app/sfumato/project/release/uniqueness.py" line="+178"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique records are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
@@ -13883,12 +13688,58 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Fügen Sie unter Regelwerk einen Empfänger hinzu.</translation>
     </message>
     <message>
-        <location line="+0"/>
-        <source>Nobody is on the ladder yet.</source>
-        <translation>Noch ist niemand auf der Leiter.</translation>
+        <location filename="../../app/sfumato/analysis/questions/record.py" line="+18"/>
+        <source>&amp;Row of the table</source>
+        <translation>Zeile der &amp;Tabelle</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>the record&apos;s row in the table</source>
+        <translation>die Zeile des Datensatzes in der Tabelle</translation>
+    </message>
+    <message>
+        <location line="+19"/>
+        <source>{column} is no sensitive attribute of the policy.</source>
+        <translation>{column} ist kein sensibles Merkmal der Richtlinie.</translation>
+    </message>
+    <message>
+        <location line="+13"/>
+        <source>Trust</source>
+        <translation>Vertrauen</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Sees</source>
+        <translation>Sieht</translation>
     </message>
     <message>
         <location line="+5"/>
+        <source>Records alike</source>
+        <translation>Gleiche Datensätze</translation>
+    </message>
+    <message>
+        <location line="+4"/>
+        <source>What each recipient sees of {attribute} in row {row}.</source>
+        <translation>Was jeder Empfänger von {attribute} in Zeile {row} sieht.</translation>
+    </message>
+    <message>
+        <location line="+22"/>
+        <source>One record</source>
+        <translation>Ein Datensatz</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Say at which levels of trust one record&apos;s value changes.</source>
+        <translation>Sagt, bei welchen Vertrauensstufen sich der Wert eines Datensatzes ändert.</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <location filename="../../app/sfumato/analysis/record_path.py" line="+0"/>
+        <source>Nobody is on the ladder yet.</source>
+        <translation>Noch steht niemand auf der Leiter.</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/analysis/record_path.py" line="+5"/>
         <source>Walking down the ladder</source>
         <translation>Die Leiter wird durchlaufen</translation>
     </message>
@@ -14044,7 +13895,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+364"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+389"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
@@ -14185,12 +14036,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+155"/>
+        <location line="+164"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-155"/>
+        <location line="-164"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -14210,7 +14061,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aufruf: </translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location line="+63"/>
         <source>Cancelled. What was not finished is gone; what was finished stays.</source>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
@@ -14678,7 +14529,7 @@ Rückgabewerte:
         <translation>Bewerten, was das Zusammenlegen von Freigaben oder Zeilen und offene Spalten verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="-254"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="-244"/>
         <source>a member of the coalition: a recipient, or who holds an adopted release; may be given several times</source>
         <translation>ein Mitglied der Koalition: ein Empfänger oder der Inhaber einer übernommenen Freigabe; mehrfach möglich</translation>
     </message>
@@ -14763,7 +14614,7 @@ Rückgabewerte:
         <translation>sfumato: Ausgelassen: {name}.</translation>
     </message>
     <message>
-        <location line="+70"/>
+        <location line="+60"/>
         <source>What --believes says of {column} can&apos;t be read.</source>
         <translation>Was --believes über {column} sagt, ist nicht lesbar.</translation>
     </message>
@@ -14849,7 +14700,7 @@ Rückgabewerte:
         <translation>Bewerten, was die unverändert freigegebenen Spalten über die sensiblen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="-269"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="-259"/>
         <location filename="../../app/sfumato/commands/groups.py" line="+92"/>
         <source>may be repeated; without it, all</source>
         <translation>mehrfach möglich; ohne Angabe alle</translation>
@@ -15158,7 +15009,7 @@ Rückgabewerte:
         <translation>--query fragt eine Datenbank: Nennen Sie sie mit --database.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+32"/>
         <source>{rows:,} {rows:record|records}, {columns} {columns:column|columns}, {recipients} {recipients:recipient|recipients}.</source>
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
@@ -15268,22 +15119,28 @@ Rückgabewerte:
         <translation>Zu niedrig</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+381"/>
+        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+1"/>
         <source>Within ε</source>
         <translation>Innerhalb von ε</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+64"/>
         <source>Most frequent</source>
         <translation>Am häufigsten</translation>
     </message>
     <message>
         <location line="+3"/>
+        <source>Published limit</source>
+        <translation>Veröffentlichte Grenze</translation>
+    </message>
+    <message>
+        <location line="+1"/>
         <source>Given away</source>
         <translation>Verraten</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+8"/>
         <location filename="../../app/sfumato/formats/choices.py" line="+186"/>
         <source>no</source>
         <translation>nein</translation>
@@ -15825,7 +15682,7 @@ Rückgabewerte:
         <translation>Einen Bericht für den Datenschutzbeauftragten schreiben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="+341"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="+331"/>
         <source>the report: .html or .pdf</source>
         <translation>der Bericht: .html oder .pdf</translation>
     </message>
@@ -15847,7 +15704,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/formats/choices.py" line="+2"/>
         <location line="+3"/>
-        <location filename="../../app/sfumato/report/decision.py" line="+111"/>
+        <location filename="../../app/sfumato/report/decision.py" line="+113"/>
         <source>nothing</source>
         <translation>nichts</translation>
     </message>
@@ -16144,12 +16001,13 @@ Rückgabewerte:
         <translation>{column} ist kein sensibles Merkmal mit einer Liste von Werten.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location filename="../../app/sfumato/analysis/questions/record.py" line="-51"/>
+        <location filename="../../app/sfumato/analysis/small_groups.py" line="+3"/>
         <source>Name one with --attribute: {known}.</source>
         <translation>Nennen Sie eines mit --attribute: {known}.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location filename="../../app/sfumato/analysis/small_groups.py" line="+2"/>
         <source>there is none</source>
         <translation>es gibt keines</translation>
     </message>
@@ -16197,7 +16055,7 @@ Rückgabewerte:
         <translation>{text}; darf mehrmals angegeben werden</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+27"/>
         <source>An unfinished release to {recipient} was settled: {explanation}. ({target})</source>
         <translation>Eine unvollendete Freigabe an {recipient} wurde abgeschlossen: {explanation}. ({target})</translation>
     </message>
@@ -16217,12 +16075,12 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location line="-55"/>
+        <location line="-56"/>
         <source>how the file is read (default: detected)</source>
         <translation>wie die Datei gelesen wird (Standard: wird ermittelt)</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+30"/>
         <source>read a table of Parquet or CSV in parts that would take more memory than so many megabytes (default: 1000)</source>
         <translation>eine Tabelle in Parquet oder CSV in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (Standard: 1000)</translation>
     </message>
@@ -16395,9 +16253,19 @@ Rückgabewerte:
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/verify.py" line="+141"/>
-        <source>Compared: {compared}.</source>
-        <translation>Verglichen: {compared}.</translation>
+        <location filename="../../app/sfumato/analysis/traced_files.py" line="+59"/>
+        <source>{name}, compared by its counts.</source>
+        <translation>{name}, verglichen anhand der Anzahlen.</translation>
+    </message>
+    <message>
+        <location line="+17"/>
+        <source>Caution: {remark}</source>
+        <translation>Achtung: {remark}</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>{name}, compared by {columns}.</source>
+        <translation>{name}, verglichen anhand von {columns}.</translation>
     </message>
     <message>
         <location line="+5"/>
@@ -16406,8 +16274,28 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+3"/>
-        <source>The likeliest share of rows that come from no such release: {altered:.1f} %.</source>
-        <translation>Der wahrscheinlichste Anteil der Zeilen, die aus keiner solchen Freigabe stammen: {altered:.1f} %.</translation>
+        <source>The likeliest share of its rows that come from none of these: {share:.1%}.</source>
+        <translation>Der wahrscheinlichste Anteil ihrer Zeilen, die aus keiner davon stammen: {share:.1%}.</translation>
+    </message>
+    <message>
+        <location line="+9"/>
+        <source>Source</source>
+        <translation>Quelle</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Release to</source>
+        <translation>Freigabe an</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Probability</source>
+        <translation>Wahrscheinlichkeit</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Rows only here</source>
+        <translation>Nur hier vorkommende Zeilen</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -16415,12 +16303,7 @@ Rückgabewerte:
         <translation>Quelle</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <source>{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,} {own_rows:row|rows} found nowhere else</source>
-        <translation>{mark}  {name_of}: Wahrscheinlichkeit {posterior:.3g}, die einzige Quelle zu sein, {own_rows:,} nur dort vorkommende {own_rows:Zeile|Zeilen}</translation>
-    </message>
-    <message>
-        <location line="+11"/>
+        <location filename="../../app/sfumato/commands/verify.py" line="+79"/>
         <source>the file that was found: a table or a bundle, also zipped</source>
         <translation>die gefundene Datei: eine Tabelle oder ein Datenpaket, auch gepackt</translation>
     </message>
@@ -16430,7 +16313,7 @@ Rückgabewerte:
         <translation>Ein Datenpaket oder eine seiner Dateien gegen sein Projekt, das Freigabeverzeichnis und die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/verify.py" line="-103"/>
+        <location filename="../../app/sfumato/commands/verify.py" line="-23"/>
         <source>the bundle, folder or zip, or any file of one</source>
         <translation>das Datenpaket, Ordner oder Zip-Datei, oder irgendeine Datei daraus</translation>
     </message>
@@ -16761,12 +16644,13 @@ Rückgabewerte:
         <translation>Ja/Nein-Wert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/core/wording.py" line="+103"/>
+        <location filename="../../app/sfumato/engine/core/wording.py" line="+107"/>
+        <location filename="../../app/sfumato/formats/language.py" line="+144"/>
         <source>“{text}”</source>
         <translation>„{text}“</translation>
     </message>
     <message>
-        <location line="+91"/>
+        <location line="+114"/>
         <source>{first}, {rest}</source>
         <translation>{first}, {rest}</translation>
     </message>
@@ -17087,17 +16971,17 @@ Rückgabewerte:
         <translation>Verwenden Sie weniger Quasi-Identifikatoren oder weniger Stufen in ihren Hierarchien.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="-308"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="-333"/>
         <source>Find levels: of so many columns they are found step by step.</source>
         <translation>Suchen Sie Stufen: Bei so vielen Spalten werden sie Schritt für Schritt gefunden.</translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location line="+89"/>
         <source>The levels are found</source>
         <translation>Die Stufen sind gefunden</translation>
     </message>
     <message>
-        <location line="+138"/>
+        <location line="+137"/>
         <source>Showing single columns more finely</source>
         <translation>Einzelne Spalten werden feiner gezeigt</translation>
     </message>
@@ -17246,12 +17130,12 @@ Rückgabewerte:
         <translation>einem anderen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+31"/>
         <source>distinct l-diversity</source>
         <translation>unterscheidbare l-Diversität</translation>
     </message>
     <message>
-        <location line="-45"/>
+        <location line="-65"/>
         <source>k is {k}, and the records belong to {units:,} {units:unit|units}: k counts records with the same {unit} once.</source>
         <translation>k ist {k}, und die Datensätze gehören zu {units:,} {units:Einheit|Einheiten}: k zählt Datensätze mit gleichem {unit} einmal.</translation>
     </message>
@@ -17283,7 +17167,7 @@ Rückgabewerte:
         <translation>Jeder teilt seine Werte in den vergröberten Spalten mit mindestens {others}.</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+38"/>
         <source>Nobody&apos;s value can be narrowed to fewer than {l} {l:value|values}.</source>
         <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen.</translation>
     </message>
@@ -17358,7 +17242,7 @@ Rückgabewerte:
         <translation>In jeder Klasse sind die Werte wie in der ganzen Tabelle verteilt, bis auf {t:g}.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+31"/>
         <source>non-centralized distinct l-diversity</source>
         <translation>dezentrale unterscheidbare l-Diversität</translation>
     </message>
@@ -17374,12 +17258,12 @@ Rückgabewerte:
         <translation>Einige Werte in den Tabellen der anderen Stellen kommen in dieser nirgends vor: Neben ihnen lässt selbst die ganze Tabelle als eine Klasse nur {reached} {reached:Wert|Werte} übrig.</translation>
     </message>
     <message>
-        <location line="+85"/>
+        <location line="+72"/>
         <source>l is {l:g}, and {occurring} different sensitive {occurring:value occurs|values occur} in the table.</source>
         <translation>l ist {l:g}, und in der Tabelle {occurring:kommt|kommen} {occurring} {occurring:verschiedener sensibler Wert|verschiedene sensible Werte} vor.</translation>
     </message>
     <message>
-        <location line="-92"/>
+        <location line="-79"/>
         <location filename="../../app/sfumato/project/publication/joint_search.py" line="+2"/>
         <source>Choose an l of at most {weakest}, or leave out the table that is the cause.</source>
         <translation>Wählen Sie ein l von höchstens {weakest} oder lassen Sie die Tabelle weg, die die Ursache ist.</translation>
@@ -17395,12 +17279,12 @@ Rückgabewerte:
         <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen, auch nicht von jemandem, der die Tabellen der anderen Stellen hat und nichts darüber weiß, wie viele Personen in denselben Klassen mehrerer Tabellen sind. Öffentliche Zählungen darüber und Spalten, die mehrere Tabellen gemeinsam haben, verraten etwas davon.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+22"/>
         <source>non-centralized distinct l-diversity with public counts</source>
         <translation>dezentrale unterscheidbare l-Diversität mit öffentlichen Zählungen</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+6"/>
         <source>Nobody&apos;s value can be narrowed to fewer than {l} {l:value|values} by somebody who also holds the other holders&apos; tables and knows the public counts {known}, and nothing else of how many people are in the same classes of several tables.</source>
         <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen, auch nicht von jemandem, der die Tabellen der anderen Stellen hat und die öffentlichen Zählungen {known} kennt und sonst nichts darüber, wie viele Personen in denselben Klassen mehrerer Tabellen sind.</translation>
     </message>
@@ -18523,7 +18407,7 @@ Rückgabewerte:
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+602"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+601"/>
         <source>{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>{told} Das ist aus {rows:,} gleichmäßig gezogenen {rows:Zeile|Zeilen} geschätzt.</translation>
     </message>
@@ -18604,7 +18488,7 @@ Rückgabewerte:
         <translation>was die mit höherem Vertrauen zeigt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-483"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-482"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-35"/>
         <source>Number of records</source>
         <translation>Zahl der Datensätze</translation>
@@ -20811,7 +20695,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/release.py" line="-292"/>
-        <location filename="../../app/sfumato/project/release/long_release.py" line="+156"/>
+        <location filename="../../app/sfumato/project/release/long_release.py" line="+193"/>
         <source>Copying what was drawn</source>
         <translation>Kopiert wird, was gezogen wurde</translation>
     </message>
@@ -21130,7 +21014,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+0"/>
         <location filename="../../app/sfumato/engine/table/table.py" line="-341"/>
-        <location filename="../../app/sfumato/formats/records.py" line="+47"/>
+        <location filename="../../app/sfumato/formats/records.py" line="+48"/>
         <location filename="../../app/sfumato/formats/tables/delimited.py" line="+493"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
@@ -21216,7 +21100,7 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+213"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+227"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
@@ -21228,17 +21112,17 @@ Rückgabewerte:
         <translation>ganze Zahl</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+38"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+46"/>
         <source>Its name says that it tells who somebody is.</source>
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="-141"/>
+        <location line="-149"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+149"/>
+        <location line="+157"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -21248,7 +21132,7 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="-151"/>
+        <location line="-159"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
@@ -21258,7 +21142,7 @@ Rückgabewerte:
         <translation>Die ganzen Zahlen sehen nach einer Nummerierung der Datensätze aus, daher verraten sie, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+197"/>
+        <location line="+205"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -21498,12 +21382,13 @@ Rückgabewerte:
         <translation>ab wie vielen Datensätzen der angegebene Anteil in einer Gruppe gilt</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location filename="../../app/sfumato/analysis/level_checks.py" line="+57"/>
+        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+8"/>
         <source>Measured shares</source>
         <translation>Gemessene Anteile</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+1"/>
         <source>what was measured of the groups&apos; largest shares; rules don&apos;t hold it</source>
         <translation>was von den größten Anteilen der Gruppen gemessen wurde; Regeln enthalten es nicht</translation>
     </message>
@@ -21560,11 +21445,11 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+3"/>
-        <source>At most {rows:,} of them are in the file, chosen at random where there are more, so shares and means are those of the rows that were released.</source>
-        <translation>Höchstens {rows:,} davon sind in der Datei, zufällig gewählt, wo es mehr sind; Anteile und Mittelwerte sind daher die der freigegebenen Zeilen.</translation>
+        <source>At most {rows:,} of them {rows:is|are} in the file, chosen at random where there are more, so shares and means are those of the rows that were released.</source>
+        <translation>Höchstens {rows:,} davon {rows:ist|sind} in der Datei, zufällig gewählt, wo es mehr sind; Anteile und Mittelwerte sind daher die der freigegebenen Zeilen.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+12"/>
         <source>{columns}: drawn once for all rows with the same {unit}, which show the same value. Errors are by cluster: rows are no independent draws. The standard errors and widths below hold for independent rows; multiply them by {root:.3g} (the root of {rows:,}), which is enough whatever the sizes are, since at most so many rows share a draw. Count units, not rows, where you know which belong together.</source>
         <translation>{columns}: einmal gezogen für alle Zeilen mit gleichem {unit}, die denselben Wert zeigen. Fehler gelten je Klumpen: Zeilen sind keine unabhängigen Ziehungen. Die Standardfehler und Breiten unten gelten für unabhängige Zeilen; multiplizieren Sie sie mit {root:.3g} (der Wurzel aus {rows:,}), was unabhängig von den Größen genügt, da höchstens so viele Zeilen eine Ziehung teilen. Zählen Sie Einheiten, nicht Zeilen, wo Sie wissen, welche zusammengehören.</translation>
     </message>
@@ -21802,7 +21687,7 @@ Rückgabewerte:
         <translation>Eine vergröberte Tabelle</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+33"/>
         <source>the same for data catalogues ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</source>
         <translation>dieselbe für Datenkataloge ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</translation>
     </message>
@@ -21838,7 +21723,7 @@ Rückgabewerte:
         <translation>wie sie freigegeben wird</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+21"/>
         <source>{column}: to be found from the data, see below</source>
         <translation>{column}: ergibt sich aus den Daten, siehe unten</translation>
     </message>
@@ -21991,7 +21876,12 @@ Rückgabewerte:
         <translation>**vergröbert** auf Stufe {level} von {highest}</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="-69"/>
+        <source>Left out: `*` in every row.</source>
+        <translation>Weggelassen: `*` in jeder Zeile.</translation>
+    </message>
+    <message>
+        <location line="+80"/>
         <source>Columns that identify a person directly are not included, or show a pseudonym that says nothing of the identifier.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten oder zeigen ein Pseudonym, das nichts über die Kennung sagt.</translation>
     </message>
@@ -22424,7 +22314,7 @@ Rückgabewerte:
         <translation>{database} lehnt die Anfrage ab oder kann sie nicht berechnen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/utf8_stream.py" line="+229"/>
+        <location filename="../../app/sfumato/formats/utf8_stream.py" line="+223"/>
         <source>A quotation mark in the first record of {file} does not close.</source>
         <translation>Ein Anführungszeichen im ersten Datensatz von {file} wird nicht geschlossen.</translation>
     </message>
@@ -22460,12 +22350,12 @@ Rückgabewerte:
         <translation>{file} ist leer.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+18"/>
         <source>Empty CSV file</source>
         <translation>Leere CSV-Datei</translation>
     </message>
     <message>
-        <location line="+281"/>
+        <location line="+283"/>
         <source>The first record of {file} has {fields:,} {fields:field|fields}, more columns than are read unasked.</source>
         <translation>Der erste Datensatz von {file} hat {fields:,} {fields:Feld|Felder}, mehr Spalten, als ungefragt gelesen werden.</translation>
     </message>
@@ -23101,7 +22991,7 @@ Rückgabewerte:
         <translation>{file} hat keine Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/delimited_writing.py" line="+54"/>
+        <location filename="../../app/sfumato/formats/delimited_writing.py" line="+75"/>
         <location filename="../../app/sfumato/formats/statistical/writing.py" line="+269"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="-331"/>
         <source>Finishing the file</source>
@@ -23109,7 +22999,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/statistical/writing.py" line="+20"/>
-        <location filename="../../app/sfumato/formats/table_format.py" line="+287"/>
+        <location filename="../../app/sfumato/formats/table_format.py" line="+323"/>
         <location filename="../../app/sfumato/project/release/long_release.py" line="+72"/>
         <location line="+45"/>
         <location filename="../../app/sfumato/report/writing.py" line="+133"/>
@@ -23177,12 +23067,12 @@ Rückgabewerte:
         <translation>Schreiben Sie die Tabelle als CSV oder Parquet oder ändern Sie die Spalte.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/table_format.py" line="-101"/>
+        <location filename="../../app/sfumato/formats/table_format.py" line="-137"/>
         <source>Reading rows</source>
         <translation>Zeilen werden gelesen</translation>
     </message>
     <message>
-        <location line="+129"/>
+        <location line="+165"/>
         <source>Files of this format are made in memory, and the table has {rows:,} {rows:row|rows}.</source>
         <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, und die Tabelle hat {rows:,} {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -24665,7 +24555,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="-42"/>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-235"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-236"/>
         <location filename="../../app/sfumato/project/publication/publish.py" line="+88"/>
         <location filename="../../app/sfumato/report/decision.py" line="+33"/>
         <source>the public</source>
@@ -25041,7 +24931,7 @@ Rückgabewerte:
         <translation>Nehmen Sie sie aus den öffentlichen Spalten oder berichtigen Sie ihren Namen.</translation>
     </message>
     <message>
-        <location line="+85"/>
+        <location line="+74"/>
         <source>The column {column} is not released as it is, so no attacker can look people up by it.</source>
         <translation>Die Spalte {column} wird nicht unverändert freigegeben, daher kann kein Angreifer Personen danach suchen.</translation>
     </message>
@@ -25129,7 +25019,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/project/release/long_table.py" line="-400"/>
         <location line="+235"/>
         <location filename="../../app/sfumato/project/release/long_views.py" line="+564"/>
-        <location filename="../../app/sfumato/project/release/prepared.py" line="+187"/>
+        <location filename="../../app/sfumato/project/release/prepared.py" line="+191"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
@@ -25155,7 +25045,7 @@ Rückgabewerte:
         <location line="+67"/>
         <location line="+39"/>
         <location line="+43"/>
-        <location filename="../../app/sfumato/formats/table_format.py" line="-296"/>
+        <location filename="../../app/sfumato/formats/table_format.py" line="-332"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="-398"/>
         <location filename="../../app/sfumato/project/publication/prepared.py" line="-77"/>
         <location filename="../../app/sfumato/project/release/groups.py" line="+74"/>
@@ -25261,7 +25151,7 @@ Rückgabewerte:
         <translation>Andere Empfänger haben dieselben Pseudonyme von {column}: Wer Freigaben mit ihren zusammenlegt, kann die Zeilen nebeneinanderlegen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/regenerate.py" line="+329"/>
+        <location filename="../../app/sfumato/project/release/regenerate.py" line="+275"/>
         <source>The project has no column {name} any more.</source>
         <translation>Das Projekt hat keine Spalte {name} mehr.</translation>
     </message>
@@ -25514,12 +25404,12 @@ Rückgabewerte:
         <translation>Fügen Sie unter Regelwerk Empfänger hinzu.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/uniqueness.py" line="-227"/>
+        <location filename="../../app/sfumato/project/release/uniqueness.py" line="-148"/>
         <source>Under Attributes, mark columns that nobody needs as identifying, so that they are left out, or group their values into bins; under Policy, show the quasi-identifiers more coarsely.</source>
         <translation>Kennzeichnen Sie unter Merkmale Spalten, die niemand braucht, als direkt identifizierend, sodass sie weggelassen werden, oder teilen Sie ihre Werte in Klassen ein; zeigen Sie unter Regelwerk die Quasi-Identifikatoren gröber.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+124"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="-253"/>
         <source>Nobody holds anything yet: give recipients levels of trust.</source>
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
     </message>
@@ -25554,9 +25444,8 @@ Rückgabewerte:
         <translation>Keine Datei ändert die Chancen auf den Wert eines Datensatzes um mehr als den Faktor {odds:.3g}.</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+21"/>
         <location filename="../../app/sfumato/project/release/long_counts.py" line="+294"/>
-        <location filename="../../app/sfumato/project/release/uniqueness.py" line="+148"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
     </message>
@@ -25611,12 +25500,37 @@ Rückgabewerte:
         <translation>{names} haben dieselben Werte jedes Merkmals, daher weist eine Datei von ihnen auf sie alle hin.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/uniqueness.py" line="+18"/>
-        <source>Unique records are counted</source>
-        <translation>Einzigartige Datensätze sind gezählt</translation>
+        <location line="+48"/>
+        <source>{recipient} holds the true {name}.</source>
+        <translation>{recipient} hat {name} im Original.</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+2"/>
+        <source>The attacker knows no public column, so the whole table is one group.</source>
+        <translation>Der Angreifer kennt keine öffentliche Spalte, daher ist die ganze Tabelle eine Gruppe.</translation>
+    </message>
+    <message>
+        <location line="+35"/>
+        <source>The published test finds every group too large.</source>
+        <translation>Der veröffentlichte Test hält jede Gruppe für zu groß.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>The published test asks about an upper bound of the chance of an error, which promises nothing about the chance itself. It passes {passed:,} of {groups:,} {groups:group|groups}, among them one of {size:,} {size:record|records} whose estimate is within {epsilon:.0%} of the truth with a confidence of {within:.0%}.</source>
+        <translation>Der veröffentlichte Test prüft eine obere Schranke für die Wahrscheinlichkeit eines Fehlers; das sagt nichts über die Wahrscheinlichkeit selbst zu. Er nimmt {passed:,} von {groups:,} {groups:Gruppe|Gruppen} an, darunter eine mit {size:,} {size:Datensatz|Datensätzen}, deren Schätzwert mit einer Sicherheit von {within:.0%} innerhalb von {epsilon:.0%} um die Wahrheit liegt.</translation>
+    </message>
+    <message>
+        <location line="+18"/>
+        <source>No group is resampled in this release.</source>
+        <translation>In dieser Freigabe wird keine Gruppe neu gezogen.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>In {groups:,} {groups:group|groups} with {records:,} {records:record|records} this release repeats records that were drawn: estimates vary about as much as from {draws:,} independent {draws:record|records}. How often they are off is computed exactly, from the draws, their copies and what became of each row. By the ladder, the most trusted release decides what several recipients learn together.</source>
+        <translation>In {groups:,} {groups:Gruppe|Gruppen} mit {records:,} {records:Datensatz|Datensätzen} wiederholt diese Freigabe gezogene Datensätze: Schätzwerte streuen etwa so stark wie bei {draws:,} {draws:unabhängigem Datensatz|unabhängigen Datensätzen}. Wie oft sie abweichen, wird exakt berechnet: aus den Ziehungen, ihren Kopien und dem, was aus jeder Zeile wurde. Nach der Leiter entscheidet die Freigabe mit dem höchsten Vertrauen darüber, was mehrere Empfänger gemeinsam erfahren.</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/project/release/uniqueness.py" line="+126"/>
         <source>what {recipient} sees unperturbed ({columns})</source>
         <translation>dem, was {recipient} unverfremdet sieht ({columns})</translation>
     </message>
@@ -25733,7 +25647,7 @@ Rückgabewerte:
         <translation>Berichtigen Sie diese Zeilen oder randomisieren Sie {column} Zeile für Zeile.</translation>
     </message>
     <message>
-        <location line="+113"/>
+        <location line="+98"/>
         <source>ε of a unit</source>
         <translation>ε einer Einheit</translation>
     </message>
@@ -25753,7 +25667,12 @@ Rückgabewerte:
         <translation>Welche Zeilen einer Einheit freigegeben werden, wird für jede Ausgabe der Tabelle entschieden: Über mehrere Ausgaben können es mehr als {rows} sein.</translation>
     </message>
     <message>
-        <location line="+70"/>
+        <location line="+13"/>
+        <source>At most 1 row with the same {unit} leaves, so this holds for all of them together.</source>
+        <translation>Höchstens eine Zeile mit gleichem {unit} wird freigegeben; das gilt daher für alle zusammen.</translation>
+    </message>
+    <message>
+        <location line="+87"/>
         <source>{column} is sensitive, so it can&apos;t say which rows belong together.</source>
         <translation>{column} ist sensibel und kann daher nicht sagen, welche Zeilen zusammengehören.</translation>
     </message>
@@ -25778,17 +25697,17 @@ Rückgabewerte:
         <translation>Geben Sie eine ganze Zahl ab 1 an.</translation>
     </message>
     <message>
-        <location line="-103"/>
+        <location line="-87"/>
         <source>This is said of one row. At most {rows} {rows:row|rows} with the same {unit} {rows:leaves|leave}, and together they tell no more about it than one row of which this would be said: {one}</source>
         <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit demselben Wert von {unit} {rows:wird|werden} freigegeben, und zusammen verraten sie darüber nicht mehr als eine Zeile, für die gelten würde: {one}</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+8"/>
         <source>This is said of one row. At most {rows} {rows:row|rows} with the same {unit} {rows:leaves|leave}, and together they multiply the odds on anything about it by at most {gamma}.</source>
         <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit demselben Wert von {unit} {rows:wird|werden} freigegeben, und zusammen erhöhen sie die Chancen auf irgendetwas darüber höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location line="+103"/>
+        <location line="+90"/>
         <source>No two rows share {column}, so no rows belong together.</source>
         <translation>Keine zwei Zeilen teilen {column}, daher gehören keine Zeilen zusammen.</translation>
     </message>
@@ -27148,7 +27067,7 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="-11"/>
+        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="-13"/>
         <location filename="../../app/sfumato/analysis/small_groups.py" line="-6"/>
         <location filename="../../app/sfumato/project/verification/rows.py" line="+58"/>
         <location filename="../../app/sfumato/project/verification/verify.py" line="-178"/>
@@ -27526,7 +27445,7 @@ Rückgabewerte:
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
     <message>
-        <location line="+136"/>
+        <location line="+129"/>
         <source>Weighing the coalition of everybody with {key}</source>
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
@@ -27619,13 +27538,19 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/board.py" line="+327"/>
-        <source>Nothing protects it yet.</source>
-        <translation>Noch schützt nichts sie.</translation>
+        <source>Not protected yet.</source>
+        <translation>Noch nicht geschützt.</translation>
     </message>
     <message>
         <location line="+2"/>
         <source>No level is stated yet.</source>
-        <translation>Noch ist keine Stufe festgelegt.</translation>
+        <translation>Noch keine Stufe festgelegt.</translation>
+    </message>
+    <message>
+        <location line="+125"/>
+        <location filename="../../app/sfumato/analysis/worth.py" line="+354"/>
+        <source>Working out what {name} gets</source>
+        <translation>Es wird berechnet, was {name} bekommt</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/since_release.py" line="-110"/>
@@ -27645,7 +27570,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+10"/>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+63"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+64"/>
         <location filename="../../app/sfumato/report/sections.py" line="-214"/>
         <location line="+236"/>
         <source>perturbed</source>
@@ -27839,11 +27764,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
+        <location line="+41"/>
         <source>{columns} {columns:column|columns}</source>
         <translation>{columns} {columns:Spalte|Spalten}</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-38"/>
         <source>nobody yet</source>
         <translation>noch niemand</translation>
     </message>
@@ -27873,7 +27799,7 @@ Rückgabewerte:
         <translation>{word}.</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+29"/>
         <source>What remains:</source>
         <translation>Was bleibt:</translation>
     </message>
@@ -28082,8 +28008,9 @@ Rückgabewerte:
         <location line="+42"/>
         <location filename="../../app/sfumato/analysis/count_losses.py" line="-61"/>
         <location filename="../../app/sfumato/analysis/open_columns.py" line="-2"/>
+        <location filename="../../app/sfumato/analysis/questions/record.py" line="+11"/>
         <location filename="../../app/sfumato/analysis/small_groups.py" line="+3"/>
-        <location filename="../../app/sfumato/report/decision.py" line="-85"/>
+        <location filename="../../app/sfumato/report/decision.py" line="-92"/>
         <location filename="../../app/sfumato/report/history.py" line="-96"/>
         <location line="+13"/>
         <location line="+43"/>
@@ -28173,6 +28100,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+2"/>
         <location filename="../../app/sfumato/analysis/small_groups.py" line="+2"/>
+        <location filename="../../app/sfumato/analysis/traced_files.py" line="-5"/>
         <location filename="../../app/sfumato/report/sections.py" line="+64"/>
         <source>Share</source>
         <translation>Anteil</translation>
@@ -28309,7 +28237,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+10"/>
-        <location filename="../../app/sfumato/analysis/worth.py" line="+291"/>
+        <location filename="../../app/sfumato/analysis/worth.py" line="-63"/>
         <location line="+7"/>
         <location filename="../../app/sfumato/report/sections.py" line="+46"/>
         <source>Column</source>
@@ -28423,7 +28351,7 @@ Rückgabewerte:
         <translation>Format</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/level_checks.py" line="+31"/>
+        <location filename="../../app/sfumato/analysis/level_checks.py" line="-25"/>
         <location filename="../../app/sfumato/report/history.py" line="+0"/>
         <source>Levels</source>
         <translation>Stufen</translation>
@@ -28434,7 +28362,12 @@ Rückgabewerte:
         <translation>{name}: {problem}</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+19"/>
+        <source>{name}: the largest shares were not measured in the groups of this table, so fewer records are drawn. Measure them again under Policy.</source>
+        <translation>{name}: Die größten Anteile wurden nicht in den Gruppen dieser Tabelle gemessen, deshalb werden weniger Datensätze gezogen. Messen Sie sie unter Regelwerk neu.</translation>
+    </message>
+    <message>
+        <location line="+14"/>
         <source>State ε = {loss} for {name}</source>
         <translation>ε = {loss} für {name} angeben</translation>
     </message>
@@ -28679,7 +28612,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="-89"/>
+        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="-92"/>
         <source>Noisy counts are examined</source>
         <translation>Verrauschte Anzahlen sind geprüft</translation>
     </message>
@@ -29195,7 +29128,8 @@ Rückgabewerte:
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_release.py" line="+19"/>
+        <location filename="../../app/sfumato/project/release/long_release.py" line="-162"/>
+        <location line="+181"/>
         <source>Releasing the rows</source>
         <translation>Zeilen werden freigegeben</translation>
     </message>
@@ -29906,7 +29840,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="+256"/>
         <location line="+9"/>
-        <location filename="../../app/sfumato/analysis/mode_costs.py" line="+51"/>
+        <location filename="../../app/sfumato/analysis/mode_costs.py" line="+57"/>
         <location filename="../../app/sfumato/analysis/worth.py" line="+2"/>
         <location line="+13"/>
         <location line="+13"/>
@@ -29999,13 +29933,7 @@ Rückgabewerte:
         <translation>{column} behält {kept:.0f} % ihrer Einzelheiten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/board.py" line="+125"/>
-        <location filename="../../app/sfumato/analysis/worth.py" line="+136"/>
-        <source>Weighing what {name} gets</source>
-        <translation>Es wird gewogen, was {name} erhält</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/analysis/worth.py" line="+45"/>
+        <location line="+181"/>
         <source>{entry}: {error}</source>
         <translation>{entry}: {error}</translation>
     </message>
@@ -30026,10 +29954,9 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/commands/shared/remarks.py" line="+43"/>
-        <location filename="../../app/sfumato/commands/verify.py" line="+77"/>
         <location filename="../../app/sfumato/report/sections.py" line="-258"/>
         <source>Caution: {text}</source>
-        <translation>Achtung: {text}</translation>
+        <translation>Warnung: {text}</translation>
     </message>
     <message>
         <location line="+24"/>
@@ -31198,7 +31125,7 @@ Rückgabewerte:
         <translation>Was die Freigaben wert sind</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/mode_costs.py" line="-36"/>
+        <location filename="../../app/sfumato/analysis/mode_costs.py" line="-40"/>
         <source>Exact test</source>
         <translation>Exakter Test</translation>
     </message>
@@ -31233,7 +31160,7 @@ Rückgabewerte:
         <translation>blind gezogen mit einem angegebenen größten Anteil</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+29"/>
         <source>Mean error of count queries that 1 % of the records or more answer:</source>
         <translation>Mittlerer Fehler von Zählabfragen, auf die mindestens 1 % der Datensätze zutrifft:</translation>
     </message>
@@ -31258,7 +31185,7 @@ Rückgabewerte:
         <translation>{rule}, {sampling} (wie eingestellt): {error:.0f} %.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/safe_plan.py" line="+75"/>
+        <location filename="../../app/sfumato/analysis/safe_plan.py" line="+77"/>
         <source>Trusted partner</source>
         <translation>Vertrauenswürdiger Partner</translation>
     </message>
@@ -31348,12 +31275,17 @@ Rückgabewerte:
         <translation>{column}: {mechanism}.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+18"/>
         <source>Hierarchies for {columns}.</source>
         <translation>Hierarchien für {columns}.</translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location line="+9"/>
+        <source>Important, so that something of them is kept before others: {columns}.</source>
+        <translation>Wichtig, damit von ihnen eher als von anderen etwas erhalten bleibt: {columns}.</translation>
+    </message>
+    <message>
+        <location line="+55"/>
         <source>{recipient} {k}</source>
         <translation>{recipient} {k}</translation>
     </message>
@@ -31483,7 +31415,7 @@ Rückgabewerte:
         <translation>Was kommt in die Dateien?</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location line="+51"/>
         <source>--{name} {value:g} is out of range: {gloss}.</source>
         <translation>--{name} {value:g} liegt außerhalb des Bereichs: {gloss}.</translation>
     </message>
@@ -31520,7 +31452,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <source>Caution</source>
-        <translation>Vorsicht</translation>
+        <translation>Warnung</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -31534,18 +31466,18 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <source>Let it leave as a pseudonym, or give it another role, under Attributes.</source>
-        <translation>Lassen Sie sie als Pseudonym hinausgehen, oder geben Sie ihr unter Merkmale eine andere Rolle.</translation>
+        <source>Under Attributes, release it as a pseudonym or give it another role.</source>
+        <translation>Geben Sie sie unter Merkmale als Pseudonym frei, oder geben Sie ihr eine andere Rolle.</translation>
     </message>
     <message>
         <location line="+4"/>
-        <source>{column} leaves the same for everybody.</source>
-        <translation>{column} geht für alle gleich hinaus.</translation>
+        <source>{column} is the same for everybody.</source>
+        <translation>{column} ist für alle gleich.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Make it a quasi-identifier or sensitive under Attributes, to give some less of it.</source>
-        <translation>Machen Sie sie unter Merkmale zum Quasi-Identifikator oder sensibel, um manchen weniger davon zu geben.</translation>
+        <source>Under Attributes, make it a quasi-identifier or sensitive: then some can get less of it.</source>
+        <translation>Machen Sie sie unter Merkmale zum Quasi-Identifikator oder sensibel: Dann können manche weniger davon bekommen.</translation>
     </message>
     <message>
         <location line="+9"/>
@@ -31559,8 +31491,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+16"/>
-        <source>Nothing protects {column} yet, or no level is stated.</source>
-        <translation>Noch schützt nichts {column}, oder es ist keine Stufe festgelegt.</translation>
+        <source>{column} is not protected yet, or has no level.</source>
+        <translation>{column} ist noch nicht geschützt oder hat keine Stufe.</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -31613,17 +31545,17 @@ Rückgabewerte:
         <translation>Sagt, was ein System, das Anzahlen mit Rauschen beantwortet, über Gruppen verrät.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/joint_criteria.py" line="+37"/>
+        <location filename="../../app/sfumato/engine/generalization/joint_criteria.py" line="+36"/>
         <source>{columns} {count:is|are} taken to say the same of a person in every table that has {count:it|them}.</source>
         <translation>{columns} {count:sagt|sagen} nach Annahme in jeder Tabelle dasselbe über eine Person.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+22"/>
         <source>non-centralized distinct l-diversity with shared columns</source>
         <translation>dezentrale unterscheidbare l-Diversität mit gemeinsamen Spalten</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+6"/>
         <source>Nobody&apos;s value can be narrowed to fewer than {l} {l:value|values} by somebody who also holds the other holders&apos; tables and knows of how many people are in the same classes of several tables only what the columns tell that they share with this one.</source>
         <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen, auch von jemandem, der die Tabellen der anderen Stellen hat und davon, wie viele Personen in denselben Klassen mehrerer Tabellen sind, nur weiß, was die Spalten sagen, die sie mit dieser gemeinsam haben.</translation>
     </message>
@@ -31934,7 +31866,7 @@ Rückgabewerte:
         <translation>das ε dieser Zähltabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+164"/>
+        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+171"/>
         <source>Adding columns one by one</source>
         <translation>Spalten einzeln hinzunehmen</translation>
     </message>
@@ -32554,7 +32486,7 @@ Rückgabewerte:
         <translation>Schreiben Sie ihn als Jahr-Monat-Tag, etwa 2027-12-31.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planned_views.py" line="+60"/>
+        <location filename="../../app/sfumato/analysis/planned_views.py" line="+65"/>
         <source>Trying what single cells would keep</source>
         <translation>Probieren, was einzelne Zellen erhielten</translation>
     </message>
@@ -32764,6 +32696,11 @@ Rückgabewerte:
         <source>Measuring the largest shares</source>
         <translation>Die größten Anteile werden gemessen</translation>
     </message>
+    <message>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-114"/>
+        <source>Deciding who gets what</source>
+        <translation>Entscheiden, wer was bekommt</translation>
+    </message>
 </context>
 <context>
     <name>Session</name>
@@ -32887,7 +32824,7 @@ Rückgabewerte:
 <context>
     <name>SpacingCard</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="-207"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="-202"/>
         <source>A level of its own for every recipient</source>
         <translation>Eine eigene Stufe für jeden Empfänger</translation>
     </message>
@@ -32920,7 +32857,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/steps.py" line="+239"/>
+        <location filename="../../app/sfumato/ui/state/steps.py" line="+253"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
@@ -33177,12 +33114,12 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-261"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-147"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+29"/>
         <source>Stopping…</source>
         <translation>Wird angehalten&#xa0;…</translation>
     </message>
@@ -33190,7 +33127,7 @@ Rückgabewerte:
 <context>
     <name>WelcomePage</name>
     <message>
-        <location line="-125"/>
+        <location line="-124"/>
         <source>Open a table, or drop one here</source>
         <translation>Tabelle öffnen oder hier ablegen</translation>
     </message>

@@ -77,9 +77,13 @@ def of_the_environment(environment: Mapping[str, str]) -> str:
     return known(next(filter(None, map(environment.get, _VARIABLES)), ENGLISH))
 
 
-def speak(language: str, *, asked: bool = False) -> None:
-    """Let the whole process speak a language, also one that its command line asked for."""
+def speak(language: str, *, asked: bool = False, folder: Path | None = None) -> None:
+    """Let the whole process speak a language, also one that its command line asked for.
+
+    Its translations are in that folder, or where they are shipped.
+    """
     _of_the_process["language"] = language
+    _of_the_process["folder"] = "" if folder is None else str(folder)
     _of_the_process["asked"] = language if asked else ""
 
 
@@ -119,7 +123,9 @@ def columns_known() -> Container[str]:
 def translated(text: str, context: str = SENTENCES) -> str:
     """Return a text or a template in the language spoken; as it is where it isn't translated."""
     language = spoken()
-    return text if language == ENGLISH or not text else _catalogue(language).pgettext(context, text)
+    if language == ENGLISH or not text:
+        return text
+    return _catalogue(language, _of_the_process.get("folder", "")).pgettext(context, text)
 
 
 def said(text: object) -> str:
@@ -205,8 +211,8 @@ def page_path(folder: str, name: str) -> Path:
 
 
 @lru_cache
-def _catalogue(language: str) -> gettext.NullTranslations:
-    path = shipped() / f"{PREFIX}{language}.mo"
+def _catalogue(language: str, folder: str) -> gettext.NullTranslations:
+    path = (Path(folder) if folder else shipped()) / f"{PREFIX}{language}.mo"
     if not path.exists():
         return gettext.NullTranslations()
     with path.open("rb") as stream:

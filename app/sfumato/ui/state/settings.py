@@ -208,7 +208,7 @@ def speak(
             application.removeTranslator(before)
     system = QLocale.system()
     spoken = known(language or system.name(), folder)
-    below.speak(spoken)
+    below.speak(spoken, folder=folder)
     locale = QLocale(spoken)
     QLocale.setDefault(_writing(locale, system))
     qt = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
