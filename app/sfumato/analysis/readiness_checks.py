@@ -341,15 +341,19 @@ def _options(examined: Examined) -> list[_Option]:
     found: list[_Option] = []
     # What a view coarsens is mended in the view, for all its columns together.
     own = [look for look in shown if not look.view]
+    telling = known.telling_apart(shown)
+
+    def without(name: str) -> ClassCounts:
+        by_others = (counted for names, counted in telling if name not in names)
+        return next(by_others, None) or known.without(shown, name)
+
     found += [
-        (RemedyKind.DROP, look.name, None, known.without(shown, look.name))
-        for look in own
-        if len(shown) > 1
+        (RemedyKind.DROP, look.name, None, without(look.name)) for look in own if len(shown) > 1
     ]
     found.sort(key=lambda each: (each[3].unique, -known.profile(each[1]).distinct))
     leveled = in_views(examined.document)  # other bins would unsettle the levels of everybody
     own = [look for look in own if look.name not in leveled]
-    telling = [each[1] for each in found[:_BANDED]] or [look.name for look in own[:1]]
+    mattering = [each[1] for each in found[:_BANDED]] or [look.name for look in own[:1]]
     for look in own:
         spec = replace(look.spec, kind=Kind.NUMERIC)
         if examined.document.column(look.name).role is Role.WEIGHT:  # which counts as a number
@@ -358,7 +362,7 @@ def _options(examined: Examined) -> list[_Option]:
                 found.append(
                     (RemedyKind.ROUND, look.name, rounding, known.with_other(shown, rounded))
                 )
-        elif look.name in telling and (bands := known.bands(look.name, spec.binning)) is not None:
+        elif look.name in mattering and (bands := known.bands(look.name, spec.binning)) is not None:
             banded = look_of(replace(spec, binning=bands))
             found.append((RemedyKind.BAND, look.name, bands, known.with_other(shown, banded)))
     return sorted(found, key=lambda each: (each[3].unique, each[0] is RemedyKind.DROP))

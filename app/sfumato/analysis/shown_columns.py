@@ -43,6 +43,8 @@ _EXACT: Final = 1 << 16
 _BANDS: Final = 8
 _MOST_MARKS: Final = 1 << 24
 """So many marks are kept, 8 bytes each, of the columns asked for last."""
+_TRIED: Final = 24
+"""So many columns are looked at to find a few that tell all records apart."""
 _WORTH_KEEPING: Final = 4
 """Of tables so long that fewer columns' marks could be kept, none are."""
 _LOW_BITS: Final = (1 << 22) - 1
@@ -82,6 +84,8 @@ class ColumnView:
     @property
     def bare(self) -> ColumnView:
         """The same without the column itself, to keep something under."""
+        if self.column is None and self.rows is None:
+            return self
         return replace(self, column=None, rows=None)
 
     def shown(self, table: Table) -> pd.Series:
@@ -322,6 +326,30 @@ class ShownColumns:
     def without(self, specs: Sequence[ColumnView], name: str) -> ClassCounts:
         """Count as `classes` does, with one column left out; at least one other stays."""
         return self._instead(specs, name, None)
+
+    def telling_apart(self, specs: Sequence[ColumnView]) -> list[tuple[set[str], ClassCounts]]:
+        """Return up to two sets of columns, none in both, by each of which every record is unique.
+
+        With them come the counts, which are the same whatever else leaves. Only a few columns of
+        many different values are tried, and only where all records are counted.
+        """
+        found = list[tuple[set[str], ClassCounts]]()
+        exact = self.units is None and self.table.rows < 2 * _EXACT
+        if not exact or self.classes(specs).unique < self.rows:
+            return found
+        own = (look for look in specs if not look.view)
+        names, total = set[str](), np.zeros(self.rows, np.uint64)
+        by_values = sorted(own, key=lambda look: (-self.profile(look.name).distinct, look.name))
+        for look in by_values[:_TRIED]:
+            names.add(look.name)
+            total += self._marks(look)
+            counted = _counted(total, None)
+            if counted.unique == self.rows:
+                found.append((names, counted))
+                names, total = set(), np.zeros(self.rows, np.uint64)
+            if len(found) == 2:
+                break
+        return found
 
     def with_other(self, specs: Sequence[ColumnView], changed: ColumnView) -> ClassCounts:
         """Count as `classes` does, with one column released otherwise."""

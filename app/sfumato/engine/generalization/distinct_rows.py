@@ -145,7 +145,8 @@ class DistinctRows:
         return self._joined(node, names)
 
     def _joined(self, node: Node, names: Sequence[str] | None = None) -> DistinctRows:
-        chosen = [self.names.index(name) for name in names or self.names]
+        places = {name: place for place, name in enumerate(self.names)}
+        chosen = [places[name] for name in names or self.names]
         quasi = tuple(self.quasi_identifiers[at] for at in chosen)
         codes = tuple(self.codes[at] for at in chosen)
         hidden = self.hidden if names is None else of_columns(self.hidden, chosen)

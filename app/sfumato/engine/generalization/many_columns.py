@@ -96,7 +96,6 @@ class _StepOutcome:
 
     classes: IntArray
     number: int
-    suppressed: int
     loss: float
     entropy: float
 
@@ -192,14 +191,15 @@ class _Steps:
     def _gain(self, axis: int, level: int) -> float:
         """Return what a step saves, by the classes it makes; 0 where it is too much."""
         found = self._outcome(axis, level)
-        if found.suppressed > self._most:
+        if found is None:
             return 0.0
         saved = self._loss - found.loss
         if not self._by_classes:
             return saved
         return saved / max(found.entropy - self._entropy, _LEAST_ENTROPY)
 
-    def _outcome(self, axis: int, level: int) -> _StepOutcome:
+    def _outcome(self, axis: int, level: int) -> _StepOutcome | None:
+        """Return what a step makes of the classes; None where it suppresses too many rows."""
         quasi = self._rows.quasi_identifiers[axis]
         size = quasi.sizes[level]
         key = self._classes * size + quasi.levels[level][self._codes[axis]]
@@ -212,6 +212,8 @@ class _Steps:
         suppressed = self._gone + int(counts[~stands].sum())
         if 0 < suppressed < self._k and stands.any():
             suppressed += int(counts[stands].min())  # which joins them
+        if suppressed > self._most:
+            return None
         kept = stands[key]
         before, after = (quasi.could_be[at][self._codes[axis]] for at in (self._node[axis], level))
         lost = self._lost - self._costs[axis] * (before - after)
@@ -219,7 +221,7 @@ class _Steps:
         loss = shown + suppressed * float(np.sum(self._costs))
         present = counts[counts > 0]
         entropy = -float((present * np.log(present)).sum()) / max(self._rows.rows, 1)
-        return _StepOutcome(key, cells, suppressed, loss, entropy)
+        return _StepOutcome(key, cells, loss, entropy)
 
     def _sizes(self, classes: IntArray, counts: Floats | Integers) -> Integers:
         """Return how many units each class has, as far as that decides whether it stands."""
@@ -234,6 +236,7 @@ class _Steps:
 
     def _take(self, axis: int, level: int) -> None:
         found = self._outcome(axis, level)
+        assert found is not None  # it was weighed
         quasi, codes = self._rows.quasi_identifiers[axis], self._codes[axis]
         gain = quasi.could_be[self._node[axis]][codes] - quasi.could_be[level][codes]
         self._lost = self._lost - self._costs[axis] * gain
@@ -244,11 +247,12 @@ class _Steps:
         self._loss, self._entropy = found.loss, found.entropy
         self._gone += int(self._counts[~kept].sum())
         # Rows that are suppressed once are suppressed at every finer level.
-        self._live, self._counts, self._lost = (
-            self._live[kept],
-            self._counts[kept],
-            self._lost[kept],
-        )
-        self._codes = [each[kept] for each in self._codes]
+        if not kept.all():
+            self._live, self._counts, self._lost = (
+                self._live[kept],
+                self._counts[kept],
+                self._lost[kept],
+            )
+            self._codes = [each[kept] for each in self._codes]
         self._classes, present = pd.factorize(found.classes[kept])
         self._number = max(len(present), 1)

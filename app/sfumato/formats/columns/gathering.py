@@ -499,28 +499,32 @@ def _encode_texts(
 
 
 class _Stack:
-    """Columns of a block laid end to end; those that are told, or can't be, are taken off."""
+    """Columns of a block laid end to end; those that are told, or can't be, are taken off.
+
+    Each distinct text is looked at once.
+    """
 
     def __init__(
         self, block: pa.RecordBatch, places: Integers, seen: list[BlockEvidence | None]
     ) -> None:
-        raw = pa.concat_arrays([block.column(int(place)) for place in places])
-        self._rows = len(block)
+        whole = pa.concat_arrays([block.column(int(place)) for place in places])
+        encoded = whole.dictionary_encode(null_encoding="encode")
+        raw, self._codes = encoded.dictionary, encoded.indices.to_numpy().reshape(-1, len(block))
         self._places = places
         self._seen = seen
         self._texts = trimmed(raw)
         self._valid = self._cells(self._texts.is_valid())
         # What is blank altogether counts as filled where the share of mistakes is found, and
         # values that are few beside it would be taken for mistakes.
-        self._filled = self._cells(raw.is_valid()).sum(axis=1)
+        filled = self._cells(raw.is_valid()).sum(axis=1)
         count = self._valid.sum(axis=1)
-        self._keep((count > 0) & (count >= RARE * self._filled))
+        self._keep((count > 0) & (count >= RARE * filled))
 
     def take_booleans(self) -> None:
         """Tell columns of yes/no values; those that hold some among others are taken off."""
         values, known = boolean_cells(self._texts)
         wanted = self._all(known)
-        self._tell(wanted, values.filter(self._mask(wanted)), ColumnType.BOOLEAN)
+        self._tell(wanted, values.filter(pa.array(self._used(wanted))), ColumnType.BOOLEAN)
         self._keep(~np.asarray((self._cells(known) & self._valid).any(axis=1)))
 
     def take_texts(self) -> None:
@@ -535,31 +539,33 @@ class _Stack:
         texts, numeric, whole = number_cells(self._texts, rules)
         numbers = self._all(numeric)
         integers = self._all(whole) & ~decimal[self._places]
+        zeros = np.asarray(self._cells(trailing_zeros(texts)).any(axis=1))
         for wanted, kind, target in (
             (numbers & integers, ColumnType.INTEGER, pa.int64()),
             (numbers & ~integers, ColumnType.NUMBER, pa.float64()),
         ):
-            zeros = np.asarray(self._cells(trailing_zeros(texts)).any(axis=1))
-            self._tell(wanted, cast_texts(texts.filter(self._mask(wanted)), target), kind, zeros)
+            self._tell(
+                wanted, cast_texts(texts.filter(pa.array(self._used(wanted))), target), kind, zeros
+            )
         self._keep(~numbers)
 
     def take_dates(self, rules: ParsingRules) -> None:
         """Tell columns of dates."""
         texts, known = moment_cells(self._texts, rules)
         wanted = self._all(known)
-        moments = cast_texts(texts.filter(self._mask(wanted)), pa.timestamp("us"))
+        moments = cast_texts(texts.filter(pa.array(self._used(wanted))), pa.timestamp("us"))
         self._tell(wanted, moments, ColumnType.DATE)
 
     def _tell(
         self, wanted: Cells, values: pa.Array | None, kind: ColumnType, zeros: Cells | None = None
     ) -> None:
+        """Tell columns by the values of their texts (`_used`)."""
         if values is None:  # A day that no calendar has, say: each column is looked at by itself.
             return
+        at = (np.cumsum(self._used(wanted)) - 1)[self._codes[wanted]]
         numbers, missing = unmasked(values)
-        numbers = numbers.reshape(-1, self._rows)
-        if missing is None:
-            missing = np.zeros(numbers.shape, np.bool_)
-        missing = missing.reshape(-1, self._rows)
+        numbers = numbers[at]
+        missing = np.zeros(numbers.shape, np.bool_) if missing is None else missing[at]
         some = np.asarray(missing.any(axis=1))
         ends = np.zeros(len(numbers), np.bool_) if zeros is None else zeros[wanted]
         for order, place in enumerate(self._places[wanted]):
@@ -572,13 +578,20 @@ class _Stack:
 
     def _cells(self, known: pa.Array) -> Cells:
         """Return what is known of each value, shape (k, rows); missing is false."""
-        cells = pc.fill_null(known, False).to_numpy(zero_copy_only=False)
-        return np.asarray(cells).reshape(-1, self._rows)
+        texts: Cells = np.asarray(pc.fill_null(known, False).to_numpy(zero_copy_only=False))
+        found: Cells = texts[self._codes]
+        return found
 
-    def _mask(self, wanted: Cells) -> pa.Array:
-        return pa.array(np.repeat(wanted, self._rows))
+    def _used(self, wanted: Cells) -> Cells:
+        """Return which texts some columns have."""
+        used = np.zeros(len(self._texts), np.bool_)
+        used[self._codes[wanted]] = True
+        return used
 
     def _keep(self, wanted: Cells) -> None:
-        self._texts = self._texts.filter(self._mask(wanted))
-        self._valid, self._filled = self._valid[wanted], self._filled[wanted]
-        self._places = self._places[wanted]
+        if wanted.all():
+            return
+        used = self._used(wanted)
+        self._texts = self._texts.filter(pa.array(used))
+        self._codes = (np.cumsum(used) - 1)[self._codes[wanted]]
+        self._valid, self._places = self._valid[wanted], self._places[wanted]
