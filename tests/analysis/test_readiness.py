@@ -13,7 +13,8 @@ from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import RemedyKind
 from sfumato.analysis.open_figures import OpenFigure
 from sfumato.analysis.readiness import accepting, examine, mended, plain, require_ready
-from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
+from sfumato.analysis.readiness_checks import UNIQUE_RECORDS
+from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns, look_of
 from sfumato.analysis.views import (
     find_views,
     released_rows,
@@ -497,3 +498,28 @@ def test_who_is_given_more_is_not_told_of_a_lesser_danger_by_the_same_columns(re
     told = OpenFigure("illness", "Partner", False, *figures, ("ward",), "", 10_000, 10_000)
     assert told.empties
     assert told.exposure == both
+
+
+def test_where_a_few_columns_tell_all_records_apart_others_are_left_out_without_counting(
+    monkeypatch,
+):
+    rng = np.random.default_rng(3)
+    numbers = {f"n{place}": rng.integers(0, 400, ROWS) for place in range(8)}
+    frame = pd.DataFrame({**numbers, "sex": TABLE.frame["sex"], "illness": TABLE.frame["illness"]})
+    table = Table(frame)
+    columns = (ColumnSpec(name, Role.INSENSITIVE, Kind.NUMERIC) for name in numbers)
+    others = (ColumnSpec("sex", Role.INSENSITIVE), SOUND.column("illness"))
+    document = replace(SOUND, columns=(*columns, *others))
+    shown = [look_of(document.column(name)) for name in (*numbers, "sex")]
+    known = ShownColumns(table)
+    telling = known.telling_apart(shown)
+    assert len(telling) == 2
+    assert not telling[0][0] & telling[1][0]
+    for look in shown:
+        assert known.without(shown, look.name) in [
+            counted for names, counted in telling if look.name not in names
+        ]
+    repeated = Table(pd.concat([frame, frame.head(1)], ignore_index=True))
+    assert ShownColumns(repeated).telling_apart(shown) == []
+    monkeypatch.setattr(ShownColumns, "without", None)
+    assert finding(found_in(document, table), UNIQUE_RECORDS).facts[-1] == ROWS

@@ -1,7 +1,8 @@
 """How the cost of a release grows with the rows, columns, recipients, values and sensitive columns.
 
 Each is a release with its check, a process of its own, beside the same one of another build: that
-of the last commit, or of the one that ``--beside`` names. The largest sizes are measured with
+of the last commit, or of the one that ``--beside`` names. So are the making of wide tables'
+projects, and what is asked of many recipients' releases. The largest sizes are measured with
 ``--large``. How a cost grows is seen by two cases of one series.
 """
 
@@ -18,6 +19,7 @@ import pyarrow.csv
 
 from tests.benchmarks.builds import USUAL, beside, builds
 from tests.benchmarks.harness import Case
+from tests.benchmarks.pipeline import Workplace
 
 BASELINE = "the build of another commit"
 
@@ -31,11 +33,14 @@ class Size:
     recipients: int = 1
     values: int = 50
     sensitive: int = 1
+    served: int | None = None
+    """To so many recipients a release is made; None for all."""
 
     @property
     def name(self) -> str:
+        served = "" if self.served is None else f"{self.served} of "
         return (
-            f"{self.rows:,} × {self.columns:,}, recipients: {self.recipients},"
+            f"{self.rows:,} × {self.columns:,}, recipients: {served}{self.recipients},"
             f" values: {self.sensitive} × {self.values:,}"
         )
 
@@ -44,10 +49,14 @@ SIZES = (
     *(Size(), Size(rows=1_000_000)),
     *(Size(rows=20_000, columns=100), Size(rows=20_000, columns=400)),
     *(Size(recipients=3), Size(recipients=10)),
+    *(Size(600, recipients=3, served=1), Size(600, recipients=300, served=1)),
+    Size(recipients=30, served=1),
     *(Size(values=1_000), Size(values=20_000)),
     Size(sensitive=4),
 )
 LARGE = (Size(rows=10_000_000), Size(columns=400), Size(rows=1_000_000, recipients=30))
+WIDE, MANY = 100, 30
+"""Of so many columns `init` is measured, and of so many recipients what is asked of them."""
 QUICK = (Size(2_000, recipients=2),)
 
 
@@ -79,14 +88,37 @@ def cases(quick: bool, large: bool = False, commit: str = USUAL) -> Iterator[Cas
                 for place in places
             )
             yield beside(size.name, started, other, there.name, forget)
+            yield from _asked(size, places, there.name)
             table.unlink()
+
+
+def _asked(size: Size, places: list[Workplace], other_name: str) -> Iterator[Case]:
+    """Yield what is asked of many recipients' releases, and how a wide table's project is made."""
+    report = str(places[0].folder / "report.html")
+    asked = {
+        "risk": ("risk",),
+        "audit questions": ("audit", "questions"),
+        "report": ("report", "--out", report),
+    }
+    for name, command in asked.items() if size.recipients == MANY else ():
+        started, other = (place.command(*command, str(place.project)) for place in places)
+        yield beside(f"{name}, {size.name}", started, other, other_name)
+
+    def forget() -> None:
+        for place in places:
+            place.forget_project()
+
+    if size.columns >= WIDE:
+        started, other = (place.init() for place in places)
+        yield beside(f"init, {size.name}", started, other, other_name, forget)
 
 
 def to_all(arguments, size: Size) -> tuple[str, ...]:
     """Return a release's arguments, to every recipient in place of one."""
     given = list(arguments)
     at = given.index("--recipient")
-    names = [text for n in range(size.recipients) for text in ("--recipient", f"R{n}")]
+    served = range(size.recipients if size.served is None else size.served)
+    names = [text for n in served for text in ("--recipient", f"R{n}")]
     return (*given[:at], *names, *given[at + 2 :])
 
 

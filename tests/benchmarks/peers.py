@@ -37,6 +37,12 @@ import sys
 import pandas as pd
 print(pd.read_csv(sys.argv[1]).describe(include="all"))
 """
+PANDAS_UNIQUES = """
+import sys
+import pandas as pd
+frame = pd.read_csv(sys.argv[1])
+print((frame.groupby(sys.argv[2:], observed=True, dropna=False).size() == 1).sum())
+"""
 OURS_WORKBOOK = """
 import sys
 from pathlib import Path
@@ -104,6 +110,12 @@ def _releases(folder: Path, both: tuple[Build, Build], rows: int) -> Iterator[Ca
     if rows > QUICK:
         yield beside(name, release, pandas, "pandas", forget)
     yield beside(name, release, places[1].release(), both[1].name, forget)
+    risk, others = (place.command("risk", str(place.project)) for place in places)
+    quasi = ("region", "sex", "occupation", "age")
+    uniques = _script(both[0], PANDAS_UNIQUES, table, *quasi)
+    yield beside(f"risk, n={rows:,}", risk, uniques, "pandas, sample uniques alone")
+    if rows > QUICK:
+        yield beside(f"risk, n={rows:,}", risk, others, both[1].name)
     name, init = f"init, n={rows:,}", places[0].init()
     profile = _script(both[0], PANDAS_PROFILE, table)
     yield beside(name, init, profile, "pandas with describe()", forget_projects)
