@@ -181,7 +181,7 @@ class _Steps:
         for axis in self._important:
             sizes = self._rows.quasi_identifiers[axis].sizes
             telling = [at for at in range(self._floor[axis], self._node[axis]) if sizes[at] > 1]
-            if telling and self._outcome(axis, telling[-1]).suppressed <= self._most:
+            if telling and self._outcome(axis, telling[-1]) is not None:
                 self._take(axis, telling[-1])
                 steps += 1
                 if not self._gone or self._gone >= self._least:
