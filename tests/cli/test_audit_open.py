@@ -91,9 +91,10 @@ def figures(line):
 def test_the_smaller_figure_is_told_with_its_reason_and_remedy(books):
     assert audit(books) == ExitCode.OK, books.remarks
     assert "“result” = “revenue” − “costs” in every row" in books.output
-    assert re.search(r"people's “result” can be placed within ±\s0 without any release", books.output)
-    assert "Protect revenue and costs as well, together with result" in books.output
-    assert "From sector, released unperturbed, the best guess of insolvency" in books.output
+    placed = r"people's “result” can be placed within ±\s0 without any release"
+    assert re.search(placed, books.output)
+    assert "Protect “revenue” and “costs” as well, together with “result”" in books.output
+    assert "From “sector”, released unperturbed, the best guess of “insolvency”" in books.output
     for name in ("Bank:", "Public:"):
         assert name in books.output
 
