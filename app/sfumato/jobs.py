@@ -95,8 +95,9 @@ LONG_SECONDS: Final = 0.25
 """After a job of so long, memory is given back."""
 
 TOLD_AFTER_SECONDS: Final = 4.0
-TOLD_FROM: Final = 0.03
-"""Before so much time, and so large a share, nobody can tell how long work takes."""
+"""Before so much time nobody can tell how long work takes."""
+AHEAD: Final = 10.0
+"""No work is said to last so many times longer than it has run: its first pace tells too little."""
 
 LATELY: Final = 0.7
 """From this part of the time that it has run on, the pace of work is that of lately."""
@@ -218,15 +219,16 @@ class Job(QObject):
         of its pace from the beginning and of its pace lately. Of work that stands, nothing is told.
         """
         elapsed = self.seconds_run
-        if elapsed < TOLD_AFTER_SECONDS or self.fraction < TOLD_FROM:
+        if elapsed < TOLD_AFTER_SECONDS:
             return None
         if elapsed - self._marks[-1][0] > STANDS * elapsed:
             return None
         then, fraction = next(one for one in reversed(self._marks) if one[0] <= LATELY * elapsed)
-        left, lately = 1.0 - self.fraction, self.fraction - fraction
+        lately = self.fraction - fraction
         if lately <= 0.0:
             return None
-        return left * max(elapsed / self.fraction, (elapsed - then) / lately)
+        left = (1.0 - self.fraction) * max(elapsed / self.fraction, (elapsed - then) / lately)
+        return left if left <= AHEAD * elapsed else None
 
     @property
     def seconds_run(self) -> float:

@@ -12,7 +12,7 @@ import pytest
 from sfumato.commands.shared.command import ExitCode
 from tests.household import household_survey
 
-COLUMNS = ["hhid", "age", "sex", "region", "household_size", "religion", "income"]
+COLUMNS = ["hhid", "age", "sex", "region", "household_size", "religion", "disability", "income"]
 POPPLER = shutil.which("pdftotext") and shutil.which("pdfinfo")
 
 
@@ -96,4 +96,6 @@ def test_what_is_written_of_a_household_survey_is_read_out_of_its_pdf(line, them
     assert re.search(r"Made with Sfumato \S+ on \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC", seen)
     pages = seen.rstrip("\f").split("\f")
     assert "Decided by (name, role)" in pages[0]
+    assert "Signature" in pages[0]
+    assert "religion, disability: Odds factor" in pages[0]
     assert re.search(r"\b[0-9a-f]{64}\b", pages[-1])

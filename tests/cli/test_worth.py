@@ -116,7 +116,8 @@ def test_the_check_says_so_in_the_place_of_a_danger_and_keeps_nothing_back(surve
     assert "At ε = " in first["finding"]
     assert survey.run("check", survey.project) == ExitCode.OK
     assert "Public: ready to release, but “job”, “pay” would be worthless" in survey.output
-    assert "WORTHLESS  Worth: “job” is worthless" in survey.output
+    words = "This release tells the shares of “job” no more exactly than"
+    assert f"WORTHLESS  Worth: {words}" in survey.output
 
 
 def test_bands_are_told_by_the_detail_that_they_keep(survey):
@@ -149,7 +150,8 @@ def test_a_table_that_is_read_in_parts_is_worth_the_same(survey):
 def test_it_is_told_in_words(survey):
     assert survey.run("worth", survey.project) == ExitCode.OK
     assert "Public\n  “job” and “pay” are worthless." in survey.output
-    assert "- “job” is worthless: 5 true records" in survey.output
+    words = "This release tells the shares of “job” no more exactly than 5 true records would."
+    assert f"- {words}" in survey.output
     lines = [" ".join(line.split()) for line in survey.output.splitlines()]
     assert "job 500 true records 2,000 500 true records –" in lines
 

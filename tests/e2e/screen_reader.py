@@ -89,6 +89,51 @@ def window():
     return next((each for each in found if each is not None and each.get_child_count()), None)
 
 
+def tables(thing, deep: int = 0):
+    """Yield the tables in sight."""
+    if thing is None or (deep > 1 and not thing.get_state_set().contains(Atspi.StateType.SHOWING)):
+        return
+    if thing.get_role() == Atspi.Role.TABLE:
+        yield thing
+    elif deep < DEEPEST:
+        for place in range(thing.get_child_count()):
+            yield from tables(thing.get_child_at_index(place), deep + 1)
+
+
+def cells(application) -> list[str]:
+    """Return what is heard of the cells of the first table in sight, row by row."""
+    try:
+        table = next(tables(application), None)
+        if table is None:
+            return []
+        places = range(table.get_child_count())
+        children = (table.get_child_at_index(place) for place in places)
+        found = [each for each in children if each is not None]
+        return [each.get_name() for each in found if each.get_role() == Atspi.Role.TABLE_CELL]
+    except GLib.Error:  # it went while it was looked at
+        return []
+
+
+def board() -> list[str]:
+    """Open the finished sample in another window, and return what its board's cells say."""
+    heard.clear()
+    process = subprocess.Popen(sys.argv[1:])
+    try:
+        application = wait(window, "another window")
+        wait(lambda: ("focused", "push button: Open a table…") in heard, "the keyboard again")
+        press_until("Tab", ("focused", "push button: Try the sample"))
+        press("space")
+        press("ctrl+3")
+        wait(
+            lambda: any("randomised" in each for each in cells(application)),
+            "a randomised cell of the board",
+        )
+        return cells(application)
+    finally:
+        process.kill()
+        process.wait(10)
+
+
 def main() -> None:
     """Open the window, turn to the second panel, load the sample, and print what was told."""
     os.environ["QT_LINUX_ACCESSIBILITY_ALWAYS_ON"] = "1"
@@ -115,10 +160,10 @@ def main() -> None:
         loaded = ("push button", "Choose attributes")
         wait(lambda: loaded in told(application), "the loaded sample")
         found = {"first": first, "keys": by_keys, "second": second, "sample": told(application)}
-        sys.stdout.write(json.dumps(found) + "\n")
     finally:
         process.kill()
         process.wait(10)
+    sys.stdout.write(json.dumps(found | {"board": board()}) + "\n")
 
 
 if __name__ == "__main__":

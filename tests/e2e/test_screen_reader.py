@@ -78,3 +78,19 @@ def test_the_sample_is_opened_by_what_is_heard_alone_and_its_controls_have_names
     assert any(named(sample, "table"))
     for page in ("first", "second", "sample"):
         assert [kind for kind, name in told[page] if kind in UNNAMED and not name] == []
+
+
+def test_the_board_of_the_finished_sample_is_read_cell_by_cell(told):
+    recipients = ("Regional health office", "University study group", "Public file")
+    board = told["board"]
+    read = [each for each in board if each.partition(", ")[0] in recipients]
+    assert len(read) > 30
+    for ending in (
+        "sex: exact, female stays female",
+        "region: coarsened, Harbour becomes Coast",
+        "name: left out",
+    ):
+        assert {f"{each}, {ending}" for each in recipients} <= set(read)
+    for each in recipients:
+        said = f"{each}, diagnosis: randomised, the true value in "
+        assert any(cell.startswith(said) and cell.endswith(" of 100 records") for cell in read)

@@ -514,6 +514,18 @@ def test_the_time_left_of_work_that_gets_slower_is_not_told_by_its_first_pace(qa
     assert left[len(quick) + 20 :] == pytest.approx(truth[20:], rel=0.05)
 
 
+def test_a_slow_beginning_does_not_foretell_many_times_what_work_has_run(qapp, clock):
+    slow = [(second, second / 300) for second in range(1, 16)]
+    left = told(
+        clock,
+        Job("slow at first", None),
+        *slow,
+        *((second, second / 100) for second in range(16, 40)),
+    )
+    assert left[: len(slow)] == [None] * len(slow)
+    assert left[-1] == pytest.approx(61.0)
+
+
 def test_of_work_that_stands_no_time_left_is_told(qapp, clock):
     job = Job("stands", None)
     told(clock, job, *((second, second / 20) for second in range(1, 11)))

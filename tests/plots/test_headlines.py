@@ -162,6 +162,19 @@ def test_utility_shows_the_most_frequent_values_of_many():
     assert "most frequent" in figure.subtitle
 
 
+def test_both_marks_are_named_where_no_name_of_a_row_and_no_interval_is():
+    wide = np.array([0.9, 0.8, 0.2])
+    names = ("a", "b", "c")
+    for true in (wide, np.array([0.9, 0.9, 0.9])):
+        shown = UtilityData(names, true, true, true - 0.05, true + 0.05, 0.95, "A")
+        axes = build_utility_frequencies(shown, STYLE).axes[0]
+        marks = [each for each in axes.texts if each.get_text() in {"true", "estimated"}]
+        [at] = {each.xy for each in marks}
+        assert at == pytest.approx((0.25, 2) if true is wide else (0.95, 0))
+        left, right = axes.get_xlim()
+        assert right - at[0] >= 0.449 * (right - left)
+
+
 def test_collusion_compares_independent_noise_with_the_ladder():
     sentence = plain(build_collusion_bars(data.collusion(), STYLE).headline)
     assert sentence == (

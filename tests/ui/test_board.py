@@ -284,6 +284,11 @@ def test_the_gauges_count_who_can_be_found_what_is_guessed_and_what_it_is_worth(
     assert head.startswith(f"Clinic A: found {found.value}; guessed ")
 
 
+def test_no_gauge_is_green_before_the_check_has_found_nothing():
+    gauges = Gauges("Clinic A", 0, 400)
+    assert [each.look for each in gauge_texts(gauges, None)] == ["muted"] * 3
+
+
 def test_the_gauges_are_grey_until_they_are_those_of_the_present_settings(qtbot, panel):
     board = opened(qtbot, panel)
     assert not board.model.stale

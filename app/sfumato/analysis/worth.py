@@ -124,9 +124,9 @@ class ColumnWorth:
     @property
     def as_danger(self) -> Sentence:
         """Why it is worthless, and what would help."""
-        words = "{column} is worthless: {worth} would tell its shares as exactly as this release."
+        words = "This release tells the shares of {column} no more exactly than {worth} would."
         if self.numeric:
-            words = "{column} is worthless: {worth} would tell its mean as exactly as this release."
+            words = "This release tells the mean of {column} no more exactly than {worth} would."
         said = Sentence(words, column=self.column, worth=in_records(self.records))
         told: list[str] = [said]
         shares = self.figures.shares

@@ -17,7 +17,7 @@ from sfumato.analysis.number_estimates import (
     FigureEstimate,
 )
 from sfumato.analysis.previewed_values import UtilityData
-from sfumato.engine.core.values import Floats
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     DASHED,
@@ -35,6 +35,8 @@ from sfumato.plots.style import PlotStyle
 
 MOST_ROWS = 24
 """The most frequent values are drawn; all of them are in the data."""
+_NAMED = 0.45
+"""Both marks are named in so large a part of the axis, which long names of rows leave narrow."""
 
 
 # ----- shares of values
@@ -82,8 +84,8 @@ def build_utility_frequencies(data: UtilityData, style: PlotStyle) -> PlotFigure
     high = max(float(data.high[order].max()), float(data.true[order].max()))
     room = (high - low) * 0.06
     axes.set_xlim(low - (room if low < 0 else 0.0), high + room)
+    _name_marks(axes, data, order, style)
     fit_percent_ticks(axes, "x")
-    _name_marks(axes, data, int(order[0]), style)
     for row, i in enumerate(order):
         said = style.say(
             "{name}: true {true}, estimated {estimated} ({low} to {high})",
@@ -115,17 +117,16 @@ def _utility_subtitle(data: UtilityData, style: PlotStyle) -> str:
     return words
 
 
-def _name_marks(axes: Axes, data: UtilityData, first: int, style: PlotStyle) -> None:
-    """Name both marks beside the first row, in their own colours."""
-    start = min(float(data.low[first]), float(data.true[first]))
-    end = max(float(data.high[first]), float(data.true[first]))
+def _name_marks(axes: Axes, data: UtilityData, order: Integers, style: PlotStyle) -> None:
+    """Name both marks in their own colours, to the right of the first row with room for it."""
     left, right = axes.get_xlim()
-    outside = right - end < 0.3 * (right - left)
-    at, align = ((start, 0.0), "right") if outside else ((end, 0.0), "left")
-    shifts = (-80.0, -12.0) if outside else (12.0, 48.0)
+    ends = np.maximum(data.high[order], data.true[order])
+    row = int(np.argmax(ends <= right - _NAMED * (right - left)))
+    end = float(ends[row])
+    axes.set_xlim(left, max(right, (end - _NAMED * left) / (1.0 - _NAMED)))
     names = ((style.say("true"), style.original), (style.say("estimated"), style.released))
-    for shift, (words, colour) in zip(shifts, names, strict=True):
-        write(axes, words, at, style, (shift, 0.0), colour, ha=align)
+    for shift, (words, colour) in zip((12.0, 48.0), names, strict=True):
+        write(axes, words, (end, row), style, (shift, 0.0), colour, ha="left")
 
 
 # ----- statistics of numbers

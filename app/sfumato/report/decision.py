@@ -40,7 +40,7 @@ _MOST_LEFT_OUT = 8
 """Up to so many columns that are left out are named; the page has room for a signature, too."""
 _SETTINGS = frozenset({"p", "m", "σ²"})
 """What was set, and promises nothing by itself."""
-_MOST_REMAINING = 6
+_MOST_REMAINING = 4
 
 
 def decision(material: ReportMaterial, options: ReportOptions) -> ReportSection:
@@ -107,19 +107,19 @@ def _people(material: ReportMaterial, options: ReportOptions) -> Iterator[tuple[
                 if view.cells
                 else worded("suppressed: rows that stand out")
             )
-        promises = (
-            f"{told.entry.key}: {', '.join(_figures(told.promise.facts))}"
-            for told in material.guarantee.for_recipient(recipient.name)
-        )
-        told = (recipient.name, "; ".join(gets), "; ".join(promises) or worded("nothing"))
+        alike: dict[str, list[str]] = {}  # told once, so that there is room for a signature
+        for told in material.guarantee.for_recipient(recipient.name):
+            alike.setdefault(", ".join(_figures(told.promise.facts)), []).append(told.entry.key)
+        promises = (f"{', '.join(keys)}: {figures}" for figures, keys in alike.items())
+        line = (recipient.name, "; ".join(gets), "; ".join(promises) or worded("nothing"))
         verdict = verdicts.get(recipient.name)
         if not options.internal:
-            yield told
+            yield line
         elif verdict is None:
-            yield *told, worded("not checked")
+            yield *line, worded("not checked")
         else:
             stands = Sentence("{word}.", word=as_sentence(verdict.standing.word))
-            yield *told, joined(stands, verdict.sentence)
+            yield *line, joined(stands, verdict.sentence)
 
 
 def _named(way: Leaves, columns: Sequence[str]) -> str:

@@ -117,14 +117,14 @@ def effect_of(cell: BoardCell, hidden: int = 0) -> str:
                 word=word,
                 width=number(cell.width, 3),
             )
-        case Leaves.COARSENED:
+        case Leaves.COARSENED if cell.before != cell.after:
             return tr(
                 "{word}, {before} becomes {after}",
                 word=word,
                 before=value_text(cell.before),
                 after=value_text(cell.after),
             )
-        case Leaves.EXACT if cell.after is not None:
+        case Leaves.EXACT | Leaves.COARSENED if cell.after is not None:
             return tr("{word}, {value} stays {value}", word=word, value=value_text(cell.after))
     return word
 
@@ -166,7 +166,11 @@ def gauge_texts(gauges: Gauges | None, found: Readiness | None) -> tuple[GaugeTe
     told = []
     for gauge, maker in makers.items():
         made = maker(gauges)
-        told.append(made if found is None else _graded(made, *grade_of_gauge(found, gauge)))
+        if found is not None:
+            made = _graded(made, *grade_of_gauge(found, gauge))
+        elif made.look == "good":  # the check may still find what makes it a caution
+            made = made._replace(look="muted")
+        told.append(made)
     return tuple(told)
 
 
