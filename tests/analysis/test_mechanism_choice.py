@@ -11,7 +11,12 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.mechanism_choice import choices_of, compare_mechanisms, epsilon_of
+from sfumato.analysis.mechanism_choice import (
+    choices_of,
+    compare_mechanisms,
+    epsilon_of,
+    typical_epsilon,
+)
 from sfumato.analysis.readiness import check_rows, examine, mended
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.analysis.worth import columns_worth
@@ -19,6 +24,7 @@ from sfumato.analysis.worth_checks import without_released
 from sfumato.analysis.worth_figures import RecordsBehind, records_behind
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.matrices.worth import USEFUL
 from sfumato.engine.mechanisms import mechanism_called, retention_profiles
 from sfumato.engine.mechanisms.count_solver import solve_for
 from sfumato.engine.randomness.keys import KeyRing
@@ -65,7 +71,7 @@ def test_noise_on_skewed_amounts_of_households_is_recommended_with_both_figures(
     document = NOBODY.with_unit(Unit(("household",), 3))
     choice = compared(document, table, "income")
     laplace, gaussian = choice.option("laplace"), choice.option("gaussian")
-    assert laplace.records < 30 < gaussian.records
+    assert laplace.records < USEFUL < gaussian.records
     name, why = choice.recommended
     assert name == "gaussian"
     for one in (laplace, gaussian):
@@ -73,6 +79,17 @@ def test_noise_on_skewed_amounts_of_households_is_recommended_with_both_figures(
     assert "bounding no odds): worth" in str(why)
     assert "They promise different things" in str(why)
     assert "for all rows with the same household" in str(why)
+
+
+def test_what_is_measured_leaves_half_of_the_least_promise_for_released_values():
+    table = a_survey()
+    document = NOBODY.with_unit(Unit(("household",), 3))
+    by_typical = compared(document, table, "income").option("laplace")
+    assert by_typical.settings["bounds_epsilon"] * 3 <= typical_epsilon(2) / 2
+    stated = Recipient("Institute", {})
+    known = replace(document, recipients=(stated,))
+    by_stated = compared(known, table, "income").option("laplace")
+    assert by_stated.settings["bounds_epsilon"] > by_typical.settings["bounds_epsilon"]
 
 
 def test_a_limit_that_is_stated_is_kept_whatever_else_would_be_worth():

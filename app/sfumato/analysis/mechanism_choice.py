@@ -28,8 +28,13 @@ from sfumato.engine.core.errors import LevelError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.matrices.privacy import gamma_for_rho
-from sfumato.engine.matrices.worth import WORTHLESS, design_effect
-from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, recommended
+from sfumato.engine.matrices.worth import USEFUL, design_effect
+from sfumato.engine.mechanisms import (
+    all_mechanisms,
+    first_settings_within,
+    mechanism_called,
+    recommended,
+)
 from sfumato.engine.mechanisms.base import TYPICAL_BELIEFS, Mechanism, Settings, Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -66,12 +71,15 @@ class WeighedColumns:
         As for `worth_at_level`.
     rows
         How many rows share the level that is stated.
+    bears
+        The least ε that anyone is promised, of which what is measured takes a part.
     """
 
     attributes: tuple[Attribute, ...]
     behind: RecordsBehind
     once: bool = False
     rows: int = 1
+    bears: float = math.inf
     _first: dict[tuple[str, bool], Settings] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -102,7 +110,7 @@ class WeighedColumns:
         if known is None:
             known = mechanism.default_settings(self.attributes)
             if mechanism.completes_settings and noise is not None:
-                known = mechanism.first_settings(self.attributes, noise)
+                known = first_settings_within(mechanism, self.attributes, noise, self.bears)
             mechanism.check_settings(self.attributes, known)
             self._first[asked] = known
         return known
@@ -235,7 +243,7 @@ class MechanismChoice:
         if best is None or other is None:
             return best or other
         # A bound on anyone's odds is given up only where nothing useful keeps one.
-        return other if best.records < WORTHLESS <= other.records else best
+        return other if best.records < USEFUL <= other.records else best
 
     def option(self, mechanism: str) -> MechanismOption | None:
         """Return what a mechanism would be worth; None where it was not weighed."""
@@ -320,6 +328,7 @@ def compare_mechanisms(
     behind: RecordsBehind,
     noise: KeyedNoise | None,
     known: Mapping[str, Attribute] | None = None,
+    only: str = "",
 ) -> MechanismChoice:
     """Return what each mechanism that serves some columns would be worth to a recipient.
 
@@ -337,14 +346,17 @@ def compare_mechanisms(
         What mechanisms measure their settings with; None where those that need some are left out.
     known
         The policy's attributes by name, whose levels say how far the recipient is trusted.
+    only
+        The mechanism that is weighed, where others are not asked for.
     """
     names = tuple(one.name for one in attributes)
     entry = next((one for one in document.policy if set(one.attributes) == set(names)), None)
     epsilon, stated = _epsilon_for(document, entry, recipient, known or {}, attributes)
     unit = document.unit
     weighed = WeighedColumns.of(attributes, behind, unit).thinned()
+    weighed = replace(weighed, bears=least_promised(document, attributes, known or {}))
     place = 0 if recipient is None else _place(document, recipient)
-    options = tuple(options_for(weighed, epsilon, noise, entry, place))
+    options = tuple(options_for(weighed, epsilon, noise, entry, place, only))
     return MechanismChoice(
         names,
         "" if recipient is None else recipient.name,
@@ -366,6 +378,7 @@ def options_for(
     noise: KeyedNoise | None,
     entry: PolicyEntry | None = None,
     place: int = 0,
+    only: str = "",
 ) -> Iterator[MechanismOption]:
     """Yield what each mechanism is worth at an ε, or at what is typical where it bounds none.
 
@@ -379,11 +392,15 @@ def options_for(
         What protects them now, with its settings; None where nothing does.
     place
         Of the recipient among all, the most trusted being 0.
+    only
+        The mechanism that is weighed, where others are not asked for.
     """
     domain = combined(weighed.attributes).domain
     if domain is not None and domain.size > LARGEST_SOLVED:
         return
     for mechanism in all_mechanisms().values():
+        if only not in ("", mechanism.name):
+            continue
         if mechanism.needs_groups or not mechanism.serves(weighed.attributes):
             continue
         keeps = any(term.name == "epsilon" for term in mechanism.terms)
@@ -519,6 +536,16 @@ def _epsilon_for(
             if told is not None:
                 return told, one is entry
     return typical_epsilon(place), False
+
+
+def least_promised(
+    document: Document, attributes: Sequence[Attribute], known: Mapping[str, Attribute]
+) -> float:
+    """Return the least ε that anyone would be promised of columns that nothing protects yet."""
+    promised = [
+        _epsilon_for(document, None, each, known, attributes)[0] for each in document.recipients
+    ]
+    return min(promised, default=typical_epsilon(len(TYPICAL_BELIEFS) - 1))
 
 
 def epsilon_of(

@@ -13,15 +13,15 @@ from contextlib import suppress
 from typing import Final
 
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.analysis.view_checks import shown_to
-from sfumato.analysis.views import find_views, views_in, with_cells, with_statement
+from sfumato.analysis.view_checks import seen_by, shown_to
+from sfumato.analysis.views import find_views, with_cells, with_statement
 from sfumato.analysis.worth import details_kept
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Silent, one_by_one
+from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.views import cell_costs, quasi_identifiers
+from sfumato.project.release.views import cell_costs, check_view, quasi_identifiers
 
 MOST_COLUMNS: Final = 10
 """Single cells are tried for up to so many quasi-identifiers: of more, few cells would be left."""
@@ -74,9 +74,21 @@ def views_keeping_most(
             kept = _kept(tried, looked)
             better += [(kept, tried)] if kept > now else []
     for _, tried in sorted(better, key=lambda one: one[0], reverse=True):
-        if not any(one.problem for one in views_in(tried, rows, Silent())):
+        if _can_be_released(tried, looked):
             return tried, True
     return document, False
+
+
+def _can_be_released(document: Document, looked: _Looked) -> bool:
+    """Return whether every recipient's view holds what is asked of it."""
+    document, columns, _ = looked(document)
+    try:
+        for seen in (seen_by(document, each, columns) for each in document.recipients):
+            if seen is not None:
+                check_view(seen)
+    except SfumatoError:
+        return False
+    return True
 
 
 def _kept(document: Document, looked: _Looked) -> tuple[int, float]:

@@ -464,7 +464,7 @@ class _Planner:
         self._tell("Quasi-identifiers in classes of at least: {ks}.", ks=listed(classes))
         if any(view is not None and view.cells for _, view in views):
             self._tell("Single cells are suppressed: whole columns would tell less.")
-        if len(quasi_identifiers(self.document)) <= MOST_COLUMNS:
+        elif len(quasi_identifiers(self.document)) <= MOST_COLUMNS:
             left = released_rows(self.document, self._table, self._keys, Silent())
             kept = kept_columns(self.document, left, Silent())
             self.steps += [] if kept is None else map(PlanStep, kept.sentences)

@@ -260,9 +260,9 @@ class _Weighed:
             if name not in found and document.entry_for(name) is None:
                 recipe = document.hierarchies.get(name)
                 attribute = replace(known[name], hierarchy=recipe)
-                choice = compare_mechanisms(
-                    document, (attribute,), self.recipient, behind, self.noise, known
-                )
+                only = self.mechanisms.get(name, "")
+                asked = (document, (attribute,), self.recipient, behind, self.noise, known, only)
+                choice = compare_mechanisms(*asked)
                 if name not in self.mechanisms and choice.best is not None:
                     self.mechanisms[name] = choice.best.mechanism
                 option = choice.option(self.mechanisms.get(name, ""))

@@ -274,3 +274,8 @@ def test_the_profile_of_periods_names_them_with_the_first_and_the_last():
 def test_what_is_known_best_of_people_is_told_by_name_age_first():
     names = ["roof", "region", "BirthYear", "sex", "household_size", "Familienstand", "usage"]
     assert best_known(names) == ("BirthYear", "sex", "region", "Familienstand")
+
+
+def test_of_columns_that_tell_the_same_of_people_the_first_is_known_best():
+    names = ["age", "birth_year", "region", "district", "sex"]
+    assert best_known(names) == ("age", "sex", "region")

@@ -258,11 +258,11 @@ class DistinctRows:
 
     def losses(self, node: Node, shown: ViewedRows) -> list[float]:
         """Return the same for the cells of each quasi-identifier."""
-        found = []
+        found, counts = [], self.counts.astype(np.float64)
         for axis, quasi in enumerate(self.quasi_identifiers):
             could_be = quasi.could_be[node[axis]].take(self.codes[axis])
             cells = np.where(hides(shown.hidden, axis), 1.0, could_be)
-            found.append(float(cells.dot(self.counts)) / self.rows)
+            found.append(float(cells.dot(counts)) / self.rows)
         return found
 
     def _sizes(self, classes: IntArray, number: int, kept: RowSet) -> Integers:

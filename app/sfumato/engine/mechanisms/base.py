@@ -338,6 +338,10 @@ class Mechanism(Configured, ABC):
         """Return the settings a new policy starts with, complete."""
         return self.complete_settings(attributes, self.default_settings(attributes), noise)
 
+    def within(self, attributes: Attributes, settings: Settings, most: float) -> Settings:
+        """Return settings whose ε0 for each row is no more than `most`."""
+        return settings
+
     def complete_settings(
         self, attributes: Attributes, settings: Settings, noise: KeyedNoise
     ) -> Settings:
@@ -359,11 +363,7 @@ class Mechanism(Configured, ABC):
         return settings
 
     def byproduct_epsilon(self, settings: Settings) -> float:
-        """Return ε0: what recipients learn of any record beside its released values.
-
-        The by-products of the true table that recipients are told multiply nobody's odds by more
-        than e^ε0. 0 where nothing of the table is told; infinite where it is told exactly.
-        """
+        """Return ε0: by-products multiply nobody's odds by more than e^ε0. 0 where none is told."""
         return 0.0
 
     def outdated(self, attributes: Attributes, settings: Settings) -> bool:

@@ -67,6 +67,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     left_for_levels,
     records_of,
     usual_frequencies,
+    within,
 )
 from sfumato.engine.mechanisms.setting_specs import NumberSpec
 from sfumato.engine.randomness.keys import AttributeKey
@@ -337,6 +338,10 @@ class PublishedDistribution(CategoricalMechanism):
         self.check_attributes(attributes)
         chosen = usual_frequencies(records_of(attributes[0]))
         return {**chosen.to_dict(), "even_share": USUAL_EVEN_SHARE}
+
+    def within(self, attributes: Attributes, settings: Settings, most: float) -> Settings:
+        """Return settings whose noisy counts have no larger ε0."""
+        return within(settings, most)
 
     def complete_settings(
         self, attributes: Attributes, settings: Settings, noise: KeyedNoise

@@ -29,6 +29,7 @@ from sfumato.engine.mechanisms.setting_specs import (
 )
 from sfumato.engine.randomness.noisy_statistics import (
     SENSITIVITY_OF_COUNTS,
+    SMALLEST_EPSILON,
     KeyedNoise,
     check_epsilon,
     shares_of,
@@ -263,6 +264,15 @@ def usual_frequencies(records: int) -> Frequencies:
     wanted = spread / (_USUAL_ERROR * max(records, 1))
     epsilon = min(USUAL_EPSILON, max(_LEAST_EPSILON, math.ceil(wanted * 100) / 100))
     return Frequencies(FrequencySource.NOISY, epsilon)
+
+
+def within(settings: Mapping[str, Any], most: float) -> dict[str, Any]:
+    """Return settings whose noisy counts have no larger ε0 than that, rounded down."""
+    capped = dict(settings)
+    if EPSILON.name in capped:
+        least = math.floor(most * 1000) / 1000
+        capped[EPSILON.name] = max(min(capped[EPSILON.name], least), SMALLEST_EPSILON)
+    return capped
 
 
 def frequencies_in(settings: Mapping[str, Any], records: int = 0) -> Frequencies:

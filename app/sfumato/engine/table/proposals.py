@@ -232,11 +232,16 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
 
 
 def best_known(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that tell what is known best of people by their names, age first."""
-    found: dict[str, None] = {}
-    for vocabulary in _BEST_KNOWN:
-        found |= dict.fromkeys(one for one in names if _speaks_of(words_of(one), vocabulary))
-    return tuple(found)
+    """Return the columns that tell what is known best of people by their names, age first.
+
+    Of several that tell the same, such as an age and a birth year, the first: each shown class is
+    split by all of them.
+    """
+    found = (
+        next((one for one in names if _speaks_of(words_of(one), vocabulary)), None)
+        for vocabulary in _BEST_KNOWN
+    )
+    return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ spread of numbers that is measured, combinations of values), this column alone i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms import first_settings_within, mechanism_called
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -548,8 +549,11 @@ def first_settings(
     attributes: Sequence[Attribute],
     mechanism: str,
     noise: KeyedNoise,
+    bears: float = math.inf,
 ) -> Settings:
     """Return the settings that a mechanism begins with, its groups found in a table in memory.
+
+    `bears` is the least ε that anyone is promised.
 
     Raises
     ------
@@ -561,7 +565,7 @@ def first_settings(
         names = tuple(attribute.name for attribute in attributes)
         entry = PolicyEntry(names, mechanism, made.default_settings(attributes))
         attributes = MemorySurvey(table).grouped_as_released(document, entry, attributes)
-    return made.first_settings(tuple(attributes), noise)
+    return first_settings_within(made, tuple(attributes), noise, bears)
 
 
 def survey_of(table: LongTable, context: Context, record_key: str | None = None) -> LongSurvey:

@@ -66,6 +66,7 @@ from sfumato.engine.mechanisms.laplace.settings import (
     completed,
     grid_of,
     source_in,
+    within,
 )
 from sfumato.engine.mechanisms.laplace.settings import HIGHEST as UPPER
 from sfumato.engine.mechanisms.laplace.settings import LOWEST as LOWER
@@ -266,6 +267,10 @@ class LaplaceNoiseOnNumbers(Mechanism):
         """Return bounds that are to be measured with noise."""
         self.check_attributes(attributes)
         return {"bounds": Bounds.NOISY.value}
+
+    def within(self, attributes: Attributes, settings: Settings, most: float) -> Settings:
+        """Return settings whose bounds are measured with no larger ε0."""
+        return within(attributes[0], settings, most)
 
     def complete_settings(
         self, attributes: Attributes, settings: Settings, noise: KeyedNoise

@@ -33,6 +33,7 @@ from sfumato.engine.mechanisms.setting_specs import (
 )
 from sfumato.engine.randomness.noisy_statistics import (
     SENSITIVITY_OF_COUNTS,
+    SMALLEST_EPSILON,
     KeyedNoise,
     check_epsilon,
 )
@@ -224,6 +225,20 @@ def usual_epsilon(records: int) -> float:
     return min(max(math.ceil(needed * 100) / 100, _LEAST_EPSILON), _MOST_EPSILON)
 
 
+def within(attribute: Attribute, settings: Settings, most: float) -> dict[str, Any]:
+    """Return settings that measure bounds with no larger ε0 than that, rounded down."""
+    usual = usual_epsilon(_known(measured_rows((attribute,))[0][0]))
+    if settings.get(BOUNDS.name) != Bounds.NOISY or usual <= most:
+        return dict(settings)
+    least = max(math.floor(most * 1000) / 1000, SMALLEST_EPSILON)
+    return {**settings, BOUNDS_EPSILON.name: least}
+
+
+def _known(attribute: Attribute) -> int:
+    """Return how many numbers are known."""
+    return 0 if attribute.numbers is None else int(np.isfinite(attribute.numbers).sum())
+
+
 def completed(attribute: Attribute, settings: Settings, noise: KeyedNoise) -> dict[str, Any]:
     """Return settings with bounds and a step; those that are there already stay.
 
@@ -238,9 +253,7 @@ def completed(attribute: Attribute, settings: Settings, noise: KeyedNoise) -> di
         complete["bounds"] = (Bounds.STATED if known else Bounds.NOISY).value
     if complete["bounds"] == Bounds.NOISY:
         [measured], unit = measured_rows((attribute,))
-        numbers = measured.numbers
-        records = 0 if numbers is None else int(np.isfinite(numbers).sum())
-        complete.setdefault("bounds_epsilon", usual_epsilon(records))
+        complete.setdefault("bounds_epsilon", usual_epsilon(_known(measured)))
         if not ("lowest" in complete and "highest" in complete):
             lowest, highest = _measured(measured, complete["bounds_epsilon"], noise)
             if unit is not None:

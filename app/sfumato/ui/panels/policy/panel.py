@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.mechanism_choice import (
     MechanismChoice,
     compare_mechanisms,
+    least_promised,
     statements_like,
 )
 from sfumato.analysis.steps import Step, stale_entries
@@ -90,7 +91,8 @@ def _first_settings(
     context: Context,
 ) -> Settings:
     context.report(0.1, "Finding what the protection begins with")
-    return first_settings(document, table, attributes, mechanism, noise)
+    bears = least_promised(document, attributes, {})
+    return first_settings(document, table, attributes, mechanism, noise, bears)
 
 
 class PolicyPanel(Panel):
