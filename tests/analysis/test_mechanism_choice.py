@@ -84,12 +84,14 @@ def test_noise_on_skewed_amounts_of_households_is_recommended_with_both_figures(
 def test_what_is_measured_leaves_half_of_the_least_promise_for_released_values():
     table = a_survey()
     document = NOBODY.with_unit(Unit(("household",), 3))
-    by_typical = compared(document, table, "income").option("laplace")
-    assert by_typical.settings["bounds_epsilon"] * 3 <= typical_epsilon(2) / 2
-    stated = Recipient("Institute", {})
-    known = replace(document, recipients=(stated,))
-    by_stated = compared(known, table, "income").option("laplace")
-    assert by_stated.settings["bounds_epsilon"] > by_typical.settings["bounds_epsilon"]
+    laplace = mechanism_called("laplace")
+    typical = laplace.byproduct_epsilon(
+        compared(document, table, "income").option("laplace").settings
+    )
+    assert 0.0 < typical <= typical_epsilon(2) / 2
+    known = replace(document, recipients=(Recipient("Institute", {}),))
+    trusted = laplace.byproduct_epsilon(compared(known, table, "income").option("laplace").settings)
+    assert typical < trusted <= typical_epsilon(0) / 2
 
 
 def test_a_limit_that_is_stated_is_kept_whatever_else_would_be_worth():
