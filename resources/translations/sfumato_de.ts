@@ -5490,7 +5490,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{count} Empfänger, zuletzt {who}: auf der Leiter {ladder}, unabhängiges Rauschen {independent}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/plots/estimates.py" line="+88"/>
+        <location filename="../../app/sfumato/plots/estimates.py" line="+90"/>
         <source>{name}: true {true}, estimated {estimated} ({low} to {high})</source>
         <translation>{name}: wahr {true}, geschätzt {estimated} ({low} bis {high})</translation>
     </message>
@@ -5505,7 +5505,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Anteile an der Grundgesamtheit, nach {column}.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+15"/>
         <location filename="../../app/sfumato/ui/widgets/plot_view.py" line="-420"/>
         <source>estimated</source>
         <translation>geschätzt</translation>
@@ -5534,12 +5534,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>den Mittelwert von {about}</translation>
     </message>
     <message>
-        <location line="-61"/>
+        <location line="-60"/>
         <source>The {count} most frequent {count:value is|values are} shown.</source>
         <translation>Gezeigt sind die {count} häufigsten {count:Wert|Werte}.</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+65"/>
         <source>From {records} {records:record|records}, {recipient} can estimate {what} to within ± {units} (95&#x202f;%)</source>
         <translation>Aus {records} {records:Datensatz|Datensätzen} kann {recipient} {what} auf ± {units} genau schätzen (95&#xa0;%)</translation>
     </message>
@@ -6245,12 +6245,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{truth} von {matching} {matching:passendem Datensatz|passenden Datensätzen} {truth:hat|haben} den Wert; niemand kann es schätzen</translation>
     </message>
     <message>
-        <location line="-264"/>
+        <location line="-263"/>
         <source>{recipient} can estimate every share to within ± {worst} percentage {worst:point|points} ({confidence})</source>
         <translation>{recipient} kann jeden Anteil auf ± {worst} {worst:Prozentpunkt|Prozentpunkte} genau schätzen ({confidence})</translation>
     </message>
     <message>
-        <location line="+271"/>
+        <location line="+270"/>
         <source>{recipient} counts {low} to {high} ({confidence}) where the truth is {truth}</source>
         <translation>{recipient} zählt {low} bis {high} ({confidence}), richtig sind {truth}</translation>
     </message>
@@ -6812,7 +6812,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="+152"/>
         <location line="+59"/>
         <location line="+198"/>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+251"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+253"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -7262,7 +7262,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{role}, mit {others}</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+50"/>
         <source>found</source>
         <translation>auffindbar</translation>
     </message>
@@ -9409,7 +9409,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-186"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-190"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+1"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
@@ -13250,7 +13250,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+37"/>
         <location filename="../../app/sfumato/analysis/missing_checks.py" line="-25"/>
         <location line="+31"/>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+516"/>
+        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+520"/>
         <location filename="../../app/sfumato/analysis/undone_views.py" line="+290"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
@@ -13409,7 +13409,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-570"/>
+        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-574"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
     </message>
@@ -13426,7 +13426,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-164"/>
-        <location line="+268"/>
+        <location line="+272"/>
         <location filename="../../app/sfumato/analysis/sufficing_remedy.py" line="+45"/>
         <location filename="../../app/sfumato/analysis/view_checks.py" line="+421"/>
         <source>{before:,} → {about}{after:,} unique</source>
@@ -13475,7 +13475,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-282"/>
+        <location line="-286"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
@@ -13532,7 +13532,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+133"/>
+        <location line="+137"/>
         <source>Round {column} to multiples of {step:g}: {figures}</source>
         <translation>{column} auf Vielfache von {step:g} runden: {figures}</translation>
     </message>
@@ -16645,7 +16645,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/core/wording.py" line="+107"/>
-        <location filename="../../app/sfumato/formats/language.py" line="+144"/>
+        <location filename="../../app/sfumato/formats/language.py" line="+150"/>
         <source>“{text}”</source>
         <translation>„{text}“</translation>
     </message>
@@ -18345,7 +18345,7 @@ Rückgabewerte:
         <translation>Wählen Sie für alle bis auf einen davon eine Beibehaltungswahrscheinlichkeit über 0.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/__init__.py" line="+36"/>
+        <location filename="../../app/sfumato/engine/mechanisms/__init__.py" line="+38"/>
         <source>This version of Sfumato has no mechanism called {name}.</source>
         <translation>Diese Version von Sfumato hat kein Verfahren namens {name}.</translation>
     </message>
@@ -18355,7 +18355,7 @@ Rückgabewerte:
         <translation>Bekannt sind: {known}. Öffnen Sie das Projekt mit einer neueren Version oder wählen Sie eines davon.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+53"/>
         <source>No mechanism protects {columns} together.</source>
         <translation>Kein Verfahren schützt {columns} gemeinsam.</translation>
     </message>
@@ -18423,7 +18423,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="+179"/>
         <location line="+4"/>
         <location filename="../../app/sfumato/engine/mechanisms/hadamard.py" line="+290"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+97"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+98"/>
         <location line="+4"/>
         <location filename="../../app/sfumato/project/adoption/rows.py" line="+344"/>
         <source>the table</source>
@@ -18555,7 +18555,7 @@ Rückgabewerte:
         <location line="+38"/>
         <location line="+348"/>
         <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+79"/>
-        <location line="+300"/>
+        <location line="+304"/>
         <source>Privacy loss</source>
         <translation>Privatheitsverlust</translation>
     </message>
@@ -18843,7 +18843,7 @@ Rückgabewerte:
     <message>
         <location line="+15"/>
         <location line="+2"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-328"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-332"/>
         <source>Missing numbers</source>
         <translation>Fehlende Zahlen</translation>
     </message>
@@ -19061,7 +19061,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+235"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+239"/>
         <source>Which numbers are missing stays visible.</source>
         <translation>Welche Zahlen fehlen, bleibt sichtbar.</translation>
     </message>
@@ -19418,7 +19418,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/settings.py" line="+100"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/settings.py" line="+101"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+113"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
@@ -19536,7 +19536,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="+86"/>
         <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+297"/>
-        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+92"/>
+        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+93"/>
         <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="+332"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
@@ -19697,7 +19697,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein Verfahren, das Zahlen Rauschen hinzufügt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/frequency_source.py" line="+171"/>
+        <location filename="../../app/sfumato/engine/mechanisms/frequency_source.py" line="+172"/>
         <source>The frequencies of {column} are {given} {given:number|numbers} for {size} {size:value|values}.</source>
         <translation>Die Häufigkeiten von {column} sind {given} {given:Zahl|Zahlen} für {size} {size:Wert|Werte}.</translation>
     </message>
@@ -20095,7 +20095,7 @@ Rückgabewerte:
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+54"/>
+        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+58"/>
         <source>This release can prove that somebody&apos;s {name} is {value}: it promises nothing for that value.</source>
         <translation>Diese Freigabe kann beweisen, dass {name} von jemandem {value} ist: Für diesen Wert sagt sie nichts zu.</translation>
     </message>
@@ -20125,7 +20125,7 @@ Rückgabewerte:
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/distribution.py" line="+80"/>
+        <location filename="../../app/sfumato/engine/mechanisms/distribution.py" line="+81"/>
         <source>Share of an even distribution that is mixed in</source>
         <translation>Anteil einer Gleichverteilung, der beigemischt wird</translation>
     </message>
@@ -20160,7 +20160,7 @@ Rückgabewerte:
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen aus einer Verteilung gezogenen ersetzt, die mit der Freigabe veröffentlicht wird.</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+45"/>
         <source>The distribution that replaced values of {name} are drawn from follows from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what it tells.</source>
         <translation>Die Verteilung, aus der ersetzte Werte von {name} gezogen werden, folgt aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verrät.</translation>
     </message>
@@ -21112,17 +21112,17 @@ Rückgabewerte:
         <translation>ganze Zahl</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+46"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+51"/>
         <source>Its name says that it tells who somebody is.</source>
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="-149"/>
+        <location line="-154"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+157"/>
+        <location line="+162"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -21132,7 +21132,7 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="-159"/>
+        <location line="-164"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
@@ -21142,7 +21142,7 @@ Rückgabewerte:
         <translation>Die ganzen Zahlen sehen nach einer Nummerierung der Datensätze aus, daher verraten sie, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+205"/>
+        <location line="+210"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -23842,12 +23842,12 @@ Rückgabewerte:
         <translation>Wenn Sie wissen, woher sie stammt, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/jobs.py" line="+119"/>
+        <location filename="../../app/sfumato/jobs.py" line="+120"/>
         <source>expected error</source>
         <translation>erwarteter Fehler</translation>
     </message>
     <message>
-        <location line="+237"/>
+        <location line="+238"/>
         <source>There is not enough memory for this: {title}.</source>
         <translation>Dafür reicht der Arbeitsspeicher nicht aus: {title}.</translation>
     </message>
@@ -24987,7 +24987,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/attacker.py" line="-256"/>
-        <location filename="../../app/sfumato/project/release/long_survey.py" line="+281"/>
+        <location filename="../../app/sfumato/project/release/long_survey.py" line="+282"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
     </message>
@@ -25015,7 +25015,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/publication/publish.py" line="-30"/>
-        <location filename="../../app/sfumato/project/release/long_survey.py" line="+173"/>
+        <location filename="../../app/sfumato/project/release/long_survey.py" line="+176"/>
         <location filename="../../app/sfumato/project/release/long_table.py" line="-400"/>
         <location line="+235"/>
         <location filename="../../app/sfumato/project/release/long_views.py" line="+564"/>
@@ -25570,7 +25570,7 @@ Rückgabewerte:
         <translation>{columns} {count:ist|sind} auch sensibel und {count:wird|werden} weggelassen: Die Bedingung an jede Klasse gilt nur für {shown}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-355"/>
+        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-359"/>
         <location filename="../../app/sfumato/project/release/uniqueness.py" line="-124"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique units are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
@@ -28319,7 +28319,7 @@ Rückgabewerte:
         <translation>Werte von {name} in der Tabelle:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="-268"/>
+        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="-272"/>
         <location filename="../../app/sfumato/report/sections.py" line="+1"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -28565,7 +28565,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_survey.py" line="-234"/>
+        <location filename="../../app/sfumato/project/release/long_survey.py" line="-237"/>
         <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+121"/>
         <location filename="../../app/sfumato/ui/state/insights.py" line="+123"/>
         <source>Counting values</source>
@@ -28659,7 +28659,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-597"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-598"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -28750,7 +28750,7 @@ Rückgabewerte:
         <translation>{path} ist keine Textdatei in UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/distribution.py" line="-324"/>
+        <location filename="../../app/sfumato/engine/mechanisms/distribution.py" line="-328"/>
         <source>What replaced values are drawn from is not a distribution over the domain with a probability above 0 for each value.</source>
         <translation>Woraus ersetzte Werte gezogen werden, ist keine Verteilung über den Wertebereich mit einer Wahrscheinlichkeit über 0 für jeden Wert.</translation>
     </message>
@@ -29134,7 +29134,7 @@ Rückgabewerte:
         <translation>Zeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-333"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-337"/>
         <source>Size, shape and independence of the noise</source>
         <translation>Stärke, Form und Unabhängigkeit des Rauschens</translation>
     </message>
@@ -29184,7 +29184,7 @@ Rückgabewerte:
         <translation>Die Spannweite beträgt {reach:.1f} Standardabweichungen: eng genug für Rauschen im Verhältnis zu ihr, das jedermanns Chancen begrenzt.</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location line="+56"/>
         <source>The bounds of {name} were measured in the table, with noise, and are published: that multiplies anyone&apos;s odds by at most {odds} (ε0 = {epsilon:g}). The figures above include it.</source>
         <translation>Die Grenzen von {name} wurden in der Tabelle gemessen, mit Rauschen, und werden veröffentlicht: Das erhöht die Chancen auf irgendetwas höchstens um den Faktor {odds} (ε0 = {epsilon:g}). Die Angaben oben enthalten das.</translation>
     </message>
@@ -29365,7 +29365,7 @@ Rückgabewerte:
         <translation>Die Grenzen oder der Schritt haben zu viele Nachkommastellen.</translation>
     </message>
     <message>
-        <location line="+75"/>
+        <location line="+87"/>
         <source>The bounds of {column} can&apos;t be measured: it has too few records for ε0 = {epsilon:g}.</source>
         <translation>Die Grenzen von {column} lassen sich nicht messen: Es gibt zu wenige Datensätze für ε0 = {epsilon:g}.</translation>
     </message>
@@ -29838,7 +29838,7 @@ Rückgabewerte:
         <translation>Der am besten bekannte Anteil ist {best} wert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="+256"/>
+        <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="+264"/>
         <location line="+9"/>
         <location filename="../../app/sfumato/analysis/mode_costs.py" line="+57"/>
         <location filename="../../app/sfumato/analysis/worth.py" line="+2"/>
@@ -29848,17 +29848,7 @@ Rückgabewerte:
         <translation>{told}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/worth.py" line="-21"/>
-        <source>{column} is worthless: {worth} would tell its shares as exactly as this release.</source>
-        <translation>{column} ist wertlos: {worth} würden ihre Anteile so genau angeben wie diese Freigabe.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>{column} is worthless: {worth} would tell its mean as exactly as this release.</source>
-        <translation>{column} ist wertlos: {worth} würden ihren Mittelwert so genau angeben wie diese Freigabe.</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="-212"/>
+        <location line="-215"/>
         <source>less than one true record</source>
         <translation>weniger als ein wahrer Datensatz</translation>
     </message>
@@ -29868,7 +29858,7 @@ Rückgabewerte:
         <translation>{count:,} {count:wahrer Datensatz|wahre Datensätze}</translation>
     </message>
     <message>
-        <location line="+116"/>
+        <location line="+119"/>
         <source>{mechanism}: {why}</source>
         <translation>{mechanism}: {why}</translation>
     </message>
@@ -29913,12 +29903,12 @@ Rückgabewerte:
         <translation>{mechanism}: wert {records:,.0f}.</translation>
     </message>
     <message>
-        <location line="+218"/>
+        <location line="+227"/>
         <source>Comparing what protects {names}</source>
         <translation>Es wird verglichen, was {names} schützt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/worth.py" line="+85"/>
+        <location filename="../../app/sfumato/analysis/worth.py" line="+66"/>
         <source>{column} shows * everywhere: nothing of it is left.</source>
         <translation>{column} zeigt überall *: Nichts bleibt von ihr.</translation>
     </message>
@@ -31069,7 +31059,17 @@ Rückgabewerte:
         <translation>wertlos</translation>
     </message>
     <message>
-        <location line="-73"/>
+        <location line="-101"/>
+        <source>This release tells the shares of {column} no more exactly than {worth} would.</source>
+        <translation>Diese Freigabe gibt die Anteile von {column} nicht genauer an als {worth}.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>This release tells the mean of {column} no more exactly than {worth} would.</source>
+        <translation>Diese Freigabe gibt den Mittelwert von {column} nicht genauer an als {worth}.</translation>
+    </message>
+    <message>
+        <location line="+26"/>
         <source>at least {worth}</source>
         <translation>mindestens {worth}</translation>
     </message>
@@ -31866,7 +31866,7 @@ Rückgabewerte:
         <translation>das ε dieser Zähltabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+171"/>
+        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+170"/>
         <source>Adding columns one by one</source>
         <translation>Spalten einzeln hinzunehmen</translation>
     </message>
