@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # liac-arff 2.5.0: whole numbers of an ARFF file change from 17 digits on, and decimals are cut.
 #
-# A value of an integer column is read as a floating-point number first, and its decimals are cut.
+# A value of an integer column comes as a whole number, as near as a floating-point number can be.
 #
 # Seen: 1234567890123456789 is 1234567890123456768, and 1.9 is 1.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

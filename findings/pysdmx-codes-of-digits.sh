@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # pysdmx 1.21.0: codes of regions in SDMX-CSV lose their leading zeros, unless one has a letter.
 #
-# Columns are guessed to be numbers and made texts again, whatever the structure says of them, so
-# 01067 is 1067. In a file that has one code with a letter all keep their zeros.
+# Where the file is read without its structure, a column of digits loses them although its codes come
+# as texts. In a file that has one code with a letter all keep their zeros.
 #
 # Seen: 1067 and 1069; 01067 and DE beside a code with letters.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

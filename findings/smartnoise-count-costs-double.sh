@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # smartnoise-sql 1.0.10: a count of people at ε = 1 and δ = 0.00001 is charged ε = 2, δ = 0.000015.
 #
-# Where a table states which column tells people apart, people are counted as well to leave out what
-# few have, with an ε of its own each. One count is charged twice the ε it was asked with.
+# Where a table states which column tells people apart, one count is charged twice the ε that it was
+# asked with. Where each row is a person, it is charged once; δ is half as much again in both cases.
 #
 # Seen: 2 and 0.000015; where each row is a person, 1 and 0.000015.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
