@@ -35,7 +35,7 @@ from sfumato.formats.options import typed_options
 from sfumato.formats.reading import read_table
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.source import create_project, open_table
 from sfumato.project.verification.found import verify_file
@@ -101,7 +101,7 @@ class Project:
         return tuple(self._file.releases)
 
     @cached_property
-    def _table(self) -> Table | LongTable:
+    def _table(self) -> Table | BatchedTable:
         return open_table(self._file, self._memory, self._context)
 
     @cached_property

@@ -26,9 +26,9 @@ from sfumato.project.document.edits import with_entry
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_survey import measured_for_unit, surveyed
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.table_survey import measured_for_unit, surveyed
 from sfumato.project.source import read_source
 from tests.analysis.test_undone_views import surveyed as surveyed_regions
 from tests.household import household_survey

@@ -35,7 +35,7 @@ from sfumato.engine.table.table import encode_attribute
 from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import PolicyEntry
-from sfumato.project.release import long_table
+from sfumato.project.release import batched_table
 from tests.noise import NOISE
 from tests.project import batched, test_long_adopted, test_long_groups, test_long_release
 from tests.project.test_long_leak import VIEWS, two_recipients
@@ -48,7 +48,7 @@ file, opened = test_long_groups.file, test_long_groups.opened
 
 @pytest.fixture(autouse=True)
 def every_number(monkeypatch, small_parts):
-    monkeypatch.setattr(long_table, "SAMPLE", 1 << 18)
+    monkeypatch.setattr(batched_table, "SAMPLE", 1 << 18)
     monkeypatch.setattr(micro_groups, "_PENDING", 40)
     monkeypatch.setattr(record_path, "POINTS", 12)
     monkeypatch.setattr(record_path, "_HALVINGS", 5)

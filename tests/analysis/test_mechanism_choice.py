@@ -31,8 +31,8 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
-from sfumato.project.release.long_survey import MemorySurvey, measured_for_unit
 from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.table_survey import MemorySurvey, measured_for_unit
 
 KEYS = KeyRing(b"7" * 32)
 NOISE = KeyedNoise(KEYS)

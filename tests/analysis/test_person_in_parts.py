@@ -18,7 +18,7 @@ from sfumato.engine.core.progress import Callback, Silent
 from sfumato.project.document.generalization import OtherTableFile
 from sfumato.project.document.model import Generalization
 from sfumato.project.publication.other_tables import look_at_other, open_other
-from sfumato.project.release import long_table
+from sfumato.project.release import batched_table
 from sfumato.project.release.regenerate import released_last
 from tests.project import test_long_release
 from tests.project.batched import GRADES, ILLNESSES
@@ -39,7 +39,7 @@ FACTS = {
 
 @pytest.fixture(autouse=True)
 def every_number(monkeypatch, small_parts):
-    monkeypatch.setattr(long_table, "SAMPLE", 1 << 18)
+    monkeypatch.setattr(batched_table, "SAMPLE", 1 << 18)
 
 
 def by_position(document):
@@ -184,7 +184,7 @@ def test_numbers_that_are_known_from_some_rows_are_said(ward, monkeypatch):
         with pytest.raises(PolicyError, match="Nobody's files"):
             find(project, long_of(project), replace(known, holders=()))
         assert find(project, long_of(project), known).sampled is None
-        monkeypatch.setattr(long_table, "SAMPLE", 100)
+        monkeypatch.setattr(batched_table, "SAMPLE", 100)
         found = find(project, long_of(project), known)
         assert any(isinstance(each, NumberBelief) for each in found.beliefs)
         assert "from 100 of its 300 rows" in meaning_sentences(found)[-1]

@@ -26,7 +26,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, ViewRule
 from sfumato.project.errors import ReleaseError
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.release_columns import attributes_of
 from tests.engine.numbers import stated_settings
 
@@ -273,7 +273,7 @@ def test_shares_that_were_measured_in_other_groups_are_told():
 
 
 def test_what_modes_cost_is_told_of_the_entry_s_groups_whatever_is_known():
-    document, table = grouped(["sex"]), LongTable.of(visits())
+    document, table = grouped(["sex"]), BatchedTable.of(visits())
     rows = AllRows(document, table, KeyRing(bytes(32)))
     told = [
         costs_of_modes(RiskSubject(rows, document.policy[0], known), Silent())

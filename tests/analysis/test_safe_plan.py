@@ -20,8 +20,8 @@ from sfumato.project.document.edits import with_entry
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_survey import surveyed
 from sfumato.project.release.release import make_release
+from sfumato.project.release.table_survey import surveyed
 from tests.analysis.test_accepted_proposals import companies, survey, visits
 from tests.household import household_survey
 from tests.project.making import CHEAP, PASSPHRASE, noon

@@ -18,7 +18,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.formats.reading import detect_options, open_batches
 from sfumato.formats.table_format import Batches
 from sfumato.project.count_tables.counting import CountTable, exact_counts
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from tests.benchmarks.harness import Case
 
 BASELINE = "pyarrow: the two columns of the file read and grouped, rows counted"
@@ -58,7 +58,7 @@ def _write(path: Path, rows: int) -> dict[str, tuple[str, ...]]:
 
 def _counted(batches: Batches, folder: Path, table: CountTable) -> object:
     keys = KeyRing(bytes(range(32)))
-    exact = exact_counts(table, LongTable(batches, folder), keys, Silent())
+    exact = exact_counts(table, BatchedTable(batches, folder), keys, Silent())
     key = keys.for_counts(table.digest, "edition", "counted")
     return exact + noise_of_cells(table.cells, 1.0, key)
 

@@ -21,7 +21,7 @@ from sfumato.project.adoption import rows
 from sfumato.project.adoption.adopt import with_files
 from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, RowMatching
 from sfumato.project.errors import AdoptionError
-from sfumato.project.release import long_counts
+from sfumato.project.release import bucket_counts
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.leak import read_leak, trace_file
@@ -152,9 +152,9 @@ def test_it_does_not_matter_how_many_rows_are_read_at_once(ward, tmp_path, monke
     with ward(frame, with_earlier(frame, tmp_path, way, "csv"), "csv") as project:
         _, whole = released(project, whole_of(project), "Clinic B", tmp_path / "whole")
         monkeypatch.setattr(delimited, "BATCH_ROWS", size)
-        monkeypatch.setattr(long_counts, "BUCKET_ROWS", size)
-        monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", size)
-        monkeypatch.setattr(long_counts, "HELD_NUMBERS", 0)
+        monkeypatch.setattr(bucket_counts, "BUCKET_ROWS", size)
+        monkeypatch.setattr(bucket_counts, "BUCKET_NUMBERS", size)
+        monkeypatch.setattr(bucket_counts, "HELD_NUMBERS", 0)
         _, parts = released(project, long_of(project), "Clinic B", tmp_path / "parts")
     assert parts == whole
 
@@ -273,7 +273,7 @@ def test_what_becomes_of_a_file_is_said_when_its_release_is_verified(ward, tmp_p
 
 
 def test_no_key_of_a_record_lies_on_the_disk_and_a_full_one_is_said(ward, tmp_path, monkeypatch):
-    frame, written, put = frame_of(), [], long_counts.Buckets._add
+    frame, written, put = frame_of(), [], bucket_counts.Buckets._add
     change = with_earlier(frame, tmp_path, "by key", "csv")
 
     def seen(self, batch, numbers):
@@ -281,7 +281,7 @@ def test_no_key_of_a_record_lies_on_the_disk_and_a_full_one_is_said(ward, tmp_pa
         put(self, batch, numbers)
 
     with ward(frame, change) as project:
-        monkeypatch.setattr(long_counts.Buckets, "_add", seen)
+        monkeypatch.setattr(bucket_counts.Buckets, "_add", seen)
         released(project, long_of(project), "Clinic B", tmp_path / "out")
         assert written
         assert not any(b"P000" in content for content in written)

@@ -18,10 +18,10 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release import groups, long_counts, long_release
-from sfumato.project.release.long_survey import survey_of
+from sfumato.project.release import bucket_counts, groups, release_stream
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.table_survey import survey_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.leak import read_leak, trace_file
@@ -80,9 +80,9 @@ def document_of(source, public=("sex", "age", "wage"), record_key="person", **se
 @pytest.fixture(params=["parquet", "csv"])
 def file(request, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_LONG", 1)
-    monkeypatch.setattr(long_counts, "BUCKET_ROWS", 200)
-    monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", 200)
-    monkeypatch.setattr(long_counts, "HELD_NUMBERS", 0)
+    monkeypatch.setattr(bucket_counts, "BUCKET_ROWS", 200)
+    monkeypatch.setattr(bucket_counts, "BUCKET_NUMBERS", 200)
+    monkeypatch.setattr(bucket_counts, "HELD_NUMBERS", 0)
     path = tmp_path / f"ward.{request.param}"
 
     def written(frame):
@@ -209,11 +209,11 @@ def test_too_many_combinations_or_too_large_groups_are_refused_by_name(
 ):
     project, long, _ = opened()
     with project:
-        monkeypatch.setattr(long_release, "MOST_TOGETHER", 60)
+        monkeypatch.setattr(release_stream, "MOST_TOGETHER", 60)
         with pytest.raises(TableError, match=r"ward .* group of more than 60 records"):
             bundle(project, long, "Clinic A", tmp_path / "out")
-        monkeypatch.setattr(long_release, "MOST_TOGETHER", 1000)
-        monkeypatch.setattr(long_release, "MOST_DEALT", 3)
+        monkeypatch.setattr(release_stream, "MOST_TOGETHER", 1000)
+        monkeypatch.setattr(release_stream, "MOST_DEALT", 3)
         with pytest.raises(TableError, match=r"ward .* more than 3 samples"):
             bundle(project, long, "Clinic A", tmp_path / "out")
         monkeypatch.setattr(groups, "MOST_COMBINATIONS", 5)

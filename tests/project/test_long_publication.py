@@ -27,7 +27,7 @@ from sfumato.project.document.model import Unit
 from sfumato.project.publication import prepared, publish
 from sfumato.project.publication.generalization_pipeline import chosen_node, find
 from sfumato.project.publication.publish import publish_table
-from sfumato.project.release import long_counts, long_views
+from sfumato.project.release import batched_views, bucket_counts
 from sfumato.project.verification.found import verify_file
 from tests.project import test_long_release
 from tests.project.test_long_release import frame_of, long_of, whole_of
@@ -209,7 +209,7 @@ def test_what_is_shown_of_a_long_table_is_what_is_shown_in_memory(ward):
 
 
 def test_too_many_rows_that_differ_are_refused_in_parts_with_what_to_do(ward, monkeypatch):
-    monkeypatch.setattr(long_views, "MOST_APART", 100)
+    monkeypatch.setattr(batched_views, "MOST_APART", 100)
     with ward(frame_of(), generalizing()) as project:
         with pytest.raises(TableError, match="more than 100 different combinations") as raised:
             find(project.document, long_of(project), Silent())
@@ -267,13 +267,13 @@ def test_a_repeated_record_key_is_refused(ward, tmp_path):
 
 def test_no_value_lies_in_temporary_files(ward, tmp_path, monkeypatch):
     put = []
-    add = long_counts.Buckets.add
+    add = bucket_counts.Buckets.add
 
     def noted(self, batch, numbers):
         put.append(batch.schema.names)
         add(self, batch, numbers)
 
-    monkeypatch.setattr(long_counts.Buckets, "add", noted)
+    monkeypatch.setattr(bucket_counts.Buckets, "add", noted)
     with ward(with_houses(frame_of()), generalizing(K, unit=Unit(("house",), 3))) as project:
         found = find(project.document, long_of(project), Silent())
         node = chosen_node(project.document, found.searched)

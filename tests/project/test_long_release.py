@@ -38,10 +38,10 @@ from sfumato.formats.table_format import Batches
 from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.project.errors import SourceChanged
-from sfumato.project.release import long_counts, long_table, long_views
-from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.long_views import counted_view
+from sfumato.project.release import batched_table, batched_views, bucket_counts
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.batched_views import counted_view
+from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.views import coarsened, coarsening_of, told_of
@@ -65,8 +65,8 @@ def small_parts(monkeypatch):
         monkeypatch.setattr(each, "BATCH_ROWS", 110)
     monkeypatch.setattr(parquet, "_LONG", 1)  # texts that repeat are read as dictionaries
     for name, number in (("BUCKET_ROWS", 110), ("BUCKET_NUMBERS", 110), ("HELD_NUMBERS", 0)):
-        monkeypatch.setattr(long_counts, name, number)
-    monkeypatch.setattr(long_table, "SAMPLE", 90)
+        monkeypatch.setattr(bucket_counts, name, number)
+    monkeypatch.setattr(batched_table, "SAMPLE", 90)
 
 
 def frame_of(rows=ROWS):
@@ -280,7 +280,7 @@ def test_a_disk_without_room_is_said_and_nothing_is_left(ward, tmp_path, monkeyp
     with ward(frame_of()) as project:
         table = long_of(project)
         table.summary(project.document, Silent())
-        monkeypatch.setattr(long_counts.pa.ipc, "new_stream", full)
+        monkeypatch.setattr(bucket_counts.pa.ipc, "new_stream", full)
         with pytest.raises(DiskFull):
             bundle(project, table, tmp_path / "out", "parquet")
         assert project.releases == ()
@@ -361,7 +361,7 @@ def test_a_parquet_file_that_changed_between_two_passes_is_refused(tmp_path, cha
 
 
 def test_a_text_that_changed_between_passes_is_refused_without_a_trace(ward, tmp_path, monkeypatch):
-    monkeypatch.setattr(long_table, "HELD_BYTES", 0)
+    monkeypatch.setattr(batched_table, "HELD_BYTES", 0)
     path = tmp_path / "ward.csv"
     with ward(frame_of(), ending="csv") as project:
         table = long_of(project)
@@ -527,7 +527,7 @@ def test_quasi_identifiers_that_differ_too_much_are_refused_and_what_to_do_is_sa
     ward, tmp_path, monkeypatch
 ):
     rule = ViewRule(2, 0.9, {"age": 0, "zip": 0, "grade": 0})
-    monkeypatch.setattr(long_views, "MOST_APART", 100)
+    monkeypatch.setattr(batched_views, "MOST_APART", 100)
     with ward(frame_of(), seen_coarsely(rule)) as project:
         with pytest.raises(TableError, match=r"more than 100 different .*let more memory"):
             bundle(project, long_of(project), tmp_path / "out", "parquet")
@@ -543,7 +543,7 @@ def test_rows_are_counted_however_many_quasi_identifiers_there_are(sizes, seed, 
     rng = np.random.default_rng(seed)
     some = [rng.integers(0, size, 3) for size in sizes]
     rows = np.stack([values[rng.integers(0, 3, 40)] for values in some], axis=1)
-    packing, counted = long_counts.Packing(sizes), long_views._Counted(1 << 22, TableError)
+    packing, counted = bucket_counts.Packing(sizes), batched_views._Counted(1 << 22, TableError)
     for part in np.array_split(rows, parts):
         counted.add(packing.pack(list(part.T)))
     keys, counts = counted.finished()
@@ -566,7 +566,7 @@ def in_parts(table, size, folder):
     def read(names):
         return iter(whole.select(list(names)).to_batches(max_chunksize=size))
 
-    return LongTable(Batches(types, table.rows, {}, {}, read), folder)
+    return BatchedTable(Batches(types, table.rows, {}, {}, read), folder)
 
 
 @pytest.mark.slow
@@ -601,15 +601,15 @@ def test_a_weight_that_says_nothing_is_named_in_parts(ward, tmp_path, weight):
 def test_weights_stand_on_the_disk_encrypted(tmp_path):
     key, marks = AttributeKey(bytes(32)), np.arange(50, dtype=np.uint64) // 2
     weights = np.full(50, 3.25)
-    with long_counts.Buckets(tmp_path, 50) as aside:
-        long_counts.put_marks(aside, marks, key, weights)
+    with bucket_counts.Buckets(tmp_path, 50) as aside:
+        bucket_counts.put_marks(aside, marks, key, weights)
         held = [b"".join(written(file)) for file in aside._files]
         assert not any(weights[:1].tobytes() in each for each in held)
-        sizes = long_counts.class_sizes(aside, 50, Silent(), key)
+        sizes = bucket_counts.class_sizes(aside, 50, Silent(), key)
     assert (sizes.unique, sizes.smallest, sizes.expected) == (0, 2, 0.0)
-    with long_counts.Buckets(tmp_path, 50) as aside:
-        long_counts.put_marks(aside, np.arange(50, dtype=np.uint64), key, weights)
-        assert long_counts.class_sizes(aside, 50, Silent(), key).expected == 50 / 3.25
+    with bucket_counts.Buckets(tmp_path, 50) as aside:
+        bucket_counts.put_marks(aside, np.arange(50, dtype=np.uint64), key, weights)
+        assert bucket_counts.class_sizes(aside, 50, Silent(), key).expected == 50 / 3.25
 
 
 def written(file):

@@ -20,10 +20,10 @@ from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import open_batches, read_table
 from sfumato.formats.tables import parquet
 from sfumato.project.document.model import Document
-from sfumato.project.release import long_counts, long_survey, long_table
-from sfumato.project.release.long_survey import survey_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release import batched_table, bucket_counts, table_survey
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.table_survey import survey_of
 from sfumato.project.rules.rules import apply_rules
 
 ROWS = 400
@@ -55,10 +55,10 @@ file = "zip.csv"
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(parquet, "BATCH_ROWS", 70)
-    monkeypatch.setattr(long_counts, "BUCKET_ROWS", 40)
-    monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", 40)
-    monkeypatch.setattr(long_counts, "HELD_NUMBERS", 0)
-    monkeypatch.setattr(long_table, "SAMPLE", 90)
+    monkeypatch.setattr(bucket_counts, "BUCKET_ROWS", 40)
+    monkeypatch.setattr(bucket_counts, "BUCKET_NUMBERS", 40)
+    monkeypatch.setattr(bucket_counts, "HELD_NUMBERS", 0)
+    monkeypatch.setattr(batched_table, "SAMPLE", 90)
 
 
 def frame_of(rows=ROWS):
@@ -92,7 +92,7 @@ def folder(tmp_path):
 
 def survey_in(folder):
     batches = open_batches(folder / "ward.parquet", OPTIONS, Silent())
-    return survey_of(LongTable(batches, folder), Silent())
+    return survey_of(BatchedTable(batches, folder), Silent())
 
 
 def whole_in(folder):
@@ -106,7 +106,7 @@ def decided(rules, table, folder):
 
 @pytest.mark.parametrize("counted", [1 << 16, 3], ids=["counted", "read by columns"])
 def test_rules_make_the_same_document_of_a_long_table(folder, monkeypatch, counted):
-    monkeypatch.setattr(long_survey, "_COUNTED", counted)
+    monkeypatch.setattr(table_survey, "_COUNTED", counted)
     survey, whole = survey_in(folder), whole_in(folder)
     document = decided(RULES, survey, folder)
     assert document == decided(RULES, whole, folder)
@@ -136,8 +136,8 @@ def test_what_is_proposed_rests_on_counts_of_all_rows(folder):
     ids=["numbers", "bins", "many values"],
 )
 def test_no_column_that_is_looked_at_is_read_as_a_whole(folder, monkeypatch, spec):
-    monkeypatch.setattr(long_survey, "_COUNTED", 3)
-    monkeypatch.setattr(long_survey, "frame_of", None)
+    monkeypatch.setattr(table_survey, "_COUNTED", 3)
+    monkeypatch.setattr(table_survey, "frame_of", None)
     survey, whole = survey_in(folder), encode_column(whole_in(folder), spec).attribute
     attribute = survey.encoded(spec, Silent()).attribute
     if whole.counts is not None:
@@ -215,7 +215,7 @@ def test_a_record_key_of_few_values_is_refused_as_in_memory_by_the_first_rows(fo
     survey, sexes = survey_in(folder), whole_in(folder).frame["sex"]
     with pytest.raises(TableError) as whole:
         record_ids_by_key(sexes, KeyRing(bytes(32)), Silent())
-    monkeypatch.setattr(long_survey, "Buckets", None)
+    monkeypatch.setattr(table_survey, "Buckets", None)
     with pytest.raises(TableError) as refused:
         survey.check_key("sex", Silent())
     assert str(refused.value) == str(whole.value)

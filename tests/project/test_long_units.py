@@ -20,8 +20,8 @@ from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import unit_refusal
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
-from sfumato.project.release.long_counts import SIZES
-from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.bucket_counts import SIZES
+from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.release_columns import leaving_rows as rows_in_memory
 from sfumato.project.release.release_columns import leaving_table, material_of
 from sfumato.project.verification.found import verify_file

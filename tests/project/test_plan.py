@@ -12,7 +12,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import plan_release
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release
@@ -82,13 +82,13 @@ def test_a_table_released_in_parts_is_the_whole_where_rows_stand_alone():
 
 
 def test_what_all_recipients_share_is_computed_once(tmp_path, monkeypatch):
-    told, real = [], LongTable.read
+    told, real = [], BatchedTable.read
 
     def read(table, names, text, context):
         told.append(text)
         return real(table, names, text, context)
 
-    monkeypatch.setattr(LongTable, "read", read)
+    monkeypatch.setattr(BatchedTable, "read", read)
     with new_project(tmp_path) as project:
         table = a_table()
         prepared = PreparedTable(project, table)

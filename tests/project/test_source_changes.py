@@ -11,10 +11,10 @@ from sfumato.engine.core.progress import Silent
 from sfumato.formats.options import ReadOptions
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.source import (
+    batched_source_at,
     locate_source,
-    long_source_at,
     open_long_source,
     open_source,
     read_source,
@@ -67,7 +67,7 @@ def options_of(file):
 def known(file, remembered=None, record_key=None, rows=ROWS):
     write(file, rows)
     if in_parts(file):
-        table, source = long_source_at(file, options_of(file), 1.0, file.parent, Silent())
+        table, source = batched_source_at(file, options_of(file), 1.0, file.parent, Silent())
     else:
         table, source = read_source(file, options_of(file), Silent())
     if remembered is not None:
@@ -212,8 +212,8 @@ def test_dates_numbers_and_missing_values_have_one_hash_however_they_are_read(tm
     frame.to_csv(csv, index=False)
     frame.to_parquet(parquet)
     whole, _ = read_source(csv, options_of(csv), Silent())
-    parts, _ = long_source_at(parquet, options_of(parquet), 1.0, tmp_path, Silent())
-    tables = LongTable.of(whole, tmp_path), parts
+    parts, _ = batched_source_at(parquet, options_of(parquet), 1.0, tmp_path, Silent())
+    tables = BatchedTable.of(whole, tmp_path), parts
     first, second = (KnownRows.of(each, Silent()).hashes for each in tables)
     assert len(np.unique(first)) == 3
     assert (first == second).all()
@@ -230,9 +230,9 @@ def test_rows_are_read_once_to_be_compared(file, remembered, monkeypatch):
     document = known(file, remembered)
     write(file, ROWS[::-1])
     readings = []
-    read = LongTable.read
+    read = BatchedTable.read
     monkeypatch.setattr(
-        LongTable, "read", lambda table, *more: readings.append(1) or read(table, *more)
+        BatchedTable, "read", lambda table, *more: readings.append(1) or read(table, *more)
     )
     told(document, remembered)
     assert len(readings) == 1
@@ -249,7 +249,7 @@ def test_another_version_of_reading_is_compared_in_parts(tmp_path):
     file = tmp_path / "visits.csv"
     file.write_text("id,code,town\n" + "1,1.10,Ulm\n2,1.1,Bonn\n,,\n" * 40)
     before = ReadOptions(version=1)
-    table, source = long_source_at(file, before, 1.0, tmp_path, Silent())
+    table, source = batched_source_at(file, before, 1.0, tmp_path, Silent())
     [long] = read_now(source, table, file, Silent())
     table, source = read_source(file, before, Silent())
     [whole] = read_now(source, table, file, Silent())
@@ -262,7 +262,7 @@ def test_values_that_another_version_reads_otherwise_are_counted_in_parts(tmp_pa
     file = tmp_path / "shares.parquet"
     shares = pd.DataFrame({"share": np.array([0.5, 0.8, 0.1] * 50_000, np.float32)})
     shares.to_parquet(file, row_group_size=40_000)
-    table, source = long_source_at(
+    table, source = batched_source_at(
         file, ReadOptions(format="parquet", version=1), 1.0, tmp_path, Silent()
     )
     [note] = read_now(source, table, file, Silent())

@@ -30,10 +30,10 @@ from sfumato.project.document.model import (
     document_from_json,
     document_to_json,
 )
-from sfumato.project.release.long_survey import MemorySurvey
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for
+from sfumato.project.release.table_survey import MemorySurvey
 from sfumato.project.release.units import by_unit, idle_bound, loss_by_unit, propose_unit
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file

@@ -14,7 +14,7 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release import batches, long_counts
+from sfumato.project.release import batches, bucket_counts
 from sfumato.project.verification import verify as verification
 from tests.project.verifying import (
     a_table,
@@ -310,7 +310,7 @@ def test_a_table_read_in_parts_tells_the_same_as_one_in_memory(
     bundle = change(path) or path
     told = [verify(project, bundle)]
     for name in ("BUCKET_ROWS", "BUCKET_NUMBERS"):
-        monkeypatch.setattr(long_counts, name, 100)
+        monkeypatch.setattr(bucket_counts, name, 100)
     monkeypatch.setattr(batches, "BATCH_ROWS", 110)
     told.append(verify(project, bundle))
     assert told[0] == told[1]

@@ -9,7 +9,7 @@ import pytest
 from sfumato.analysis.questions import question_called
 from sfumato.engine.core.progress import Silent
 from sfumato.project.document.model import Generalization
-from sfumato.project.release import long_table
+from sfumato.project.release import batched_table
 from sfumato.report.blocks import Paragraph
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
@@ -52,7 +52,7 @@ def counted(material):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, monkeypatch, case):
-    monkeypatch.setattr(long_table, "SAMPLE", 90)
+    monkeypatch.setattr(batched_table, "SAMPLE", 90)
     frame, change = CASES[case]
     with ward(frame(), change) as project:
         bundle(project, whole_of(project), tmp_path / "out", "parquet")

@@ -230,16 +230,16 @@ def test_an_attacker_who_knows_nothing_sees_one_group(qtbot, made):
 
 
 def test_long_names_of_columns_do_not_widen_the_window(qtbot):
-    long = tuple(f"profession of the {kin} at the time of birth" for kin in ("mother", "father"))
+    batched = tuple(f"profession of the {kin} at the time of birth" for kin in ("mother", "father"))
     button = KnowledgeButton()
     qtbot.addWidget(button)
     short = button.minimumWidth()
-    button.set_columns(long, long)
+    button.set_columns(batched, batched)
     assert button.sizeHint().width() > 3 * short
     button.resize(short, button.sizeHint().height())
     button.show()
     assert button.width() == short
-    assert all(name in button.toolTip() for name in long)
+    assert all(name in button.toolTip() for name in batched)
     drawn = button.grab().toImage()
     button.setText("…")
     assert button.grab().toImage() != drawn

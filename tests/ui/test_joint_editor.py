@@ -12,7 +12,7 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release.long_survey import surveyed
+from sfumato.project.release.table_survey import surveyed
 from sfumato.ui.panels.policy import PANEL
 from tests.noise import NOISE
 from tests.ui.clinic import open_clinic, wait_for_jobs

@@ -10,7 +10,7 @@ import pytest
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Suppression
-from sfumato.project.release import long_table
+from sfumato.project.release import batched_table
 from sfumato.project.verification.found import verify_file
 from sfumato.ui.panels.policy.generalized.finding import SEARCH
 from tests.ui import test_long_table
@@ -42,7 +42,7 @@ def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
     generalized, saved, qtbot, tmp_path, monkeypatch
 ):
     page, session = generalized, saved.session
-    monkeypatch.setattr(long_table, "SAMPLE", 500)
+    monkeypatch.setattr(batched_table, "SAMPLE", 500)
     click(page.start)
     settle(qtbot, session)
     assert page.finding.found is None  # all rows are read once that is asked for
@@ -59,7 +59,7 @@ def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
     click(page.publish.submit)
     settle(qtbot, session)
     [made] = (tmp_path / "out").iterdir()
-    report = verify_file(session.project, session.long.table, made, Silent())
+    report = verify_file(session.project, session.batched.table, made, Silent())
     assert report.holds, report.failed
     assert len(pd.read_csv(made / "data.csv")) == ROWS
 

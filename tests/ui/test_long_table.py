@@ -20,8 +20,8 @@ from sfumato.formats.options import ReadOptions
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.release import make_release
 from sfumato.project.release.units import propose_unit
 from sfumato.project.source import read_source
@@ -34,7 +34,7 @@ from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.policy.views_card import COUNT_JOB, SMALLEST, SUPPRESSED, UNIQUE
-from sfumato.ui.state.insights import LongSource
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.settings import MemoryLimit
 from tests.ui.clinic import DISEASES, clinic_table
 from tests.ui.data_steps import load, shown
@@ -108,7 +108,7 @@ class TestOpening:
     def test_a_long_table_is_read_in_parts_and_that_is_said(self, opened):
         session, page = opened.session, opened.panels["data"].loaded
         assert session.table is None
-        assert session.long.table.rows == ROWS
+        assert session.batched.table.rows == ROWS
         assert page.parts.isVisible()
         assert "read in parts" in page.in_parts.text()
         assert f"{ROWS:,} records" in page.about.text()
@@ -127,7 +127,7 @@ class TestOpening:
         click(opened.panels["data"].loaded.whole)
         settle(qtbot, opened.session)
         assert opened.session.table.rows == ROWS
-        assert opened.session.long is None
+        assert opened.session.batched is None
         assert not opened.panels["data"].loaded.parts.isVisible()
 
 
@@ -186,13 +186,13 @@ def test_a_release_is_made_in_parts_and_verified(saved, qtbot, tmp_path):
 
 @pytest.mark.slow
 def test_a_release_rests_on_what_the_check_before_it_found(saved, qtbot, monkeypatch):
-    panel, read, told = panel_of(saved, qtbot, "releases"), LongTable.read, []
+    panel, read, told = panel_of(saved, qtbot, "releases"), BatchedTable.read, []
 
     def telling(table, names, text, context):
         told.append(str(text))
         return read(table, names, text, context)
 
-    monkeypatch.setattr(LongTable, "read", telling)
+    monkeypatch.setattr(BatchedTable, "read", telling)
     panel.readiness.reason.setText("a test")
     click(panel.primary)
     settle(qtbot, saved.session)
@@ -422,7 +422,7 @@ def test_a_project_is_opened_in_parts_again(saved, qtbot, tmp_path):
     session.set_project(project)
     saved.projects.sources.read()
     settle(qtbot, session)
-    assert isinstance(session.held, LongSource)
+    assert isinstance(session.held, SurveyedTable)
     assert session.document.record_key == "name"
 
 
@@ -552,7 +552,7 @@ class TestUnits:
         settle(qtbot, window.session)
         assert panel.pages.currentWidget() is panel.work
         session = window.session
-        left = leaving_rows(session.long.table, session.document, session.keys, Silent()).units
+        left = leaving_rows(session.batched.table, session.document, session.keys, Silent()).units
         places = [int(row[0].replace(",", "")) - 1 for row in shown(panel.sample.table)]
         assert left.leave(np.array(places)).all()
         assert left.rows < ROWS

@@ -12,7 +12,7 @@ from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, PolicyEntry, Unit
-from sfumato.project.release.long_survey import MemorySurvey
+from sfumato.project.release.table_survey import MemorySurvey
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy.panel import PolicyPanel

@@ -34,16 +34,15 @@ from sfumato.engine.table.table import Rows as Chosen
 from sfumato.project.adoption.rows import AdoptedReleaseReader
 from sfumato.project.document.entry_plan import EntryPlan, check_policy
 from sfumato.project.document.model import Document
-from sfumato.project.release.groups import MOST_COMBINATIONS, GroupsInParts
-from sfumato.project.release.long_counts import series_of
-from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_release import drawn_groups
-from sfumato.project.release.long_table import (
-    LongTable,
+from sfumato.project.release.batched_table import (
+    BatchedTable,
     Summary,
     naming_rows,
 )
-from sfumato.project.release.long_views import LongView, long_view
+from sfumato.project.release.batched_views import BatchedView, batched_view
+from sfumato.project.release.bucket_counts import series_of
+from sfumato.project.release.groups import MOST_COMBINATIONS, GroupsInParts
+from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import (
     attributes_of,
@@ -51,6 +50,7 @@ from sfumato.project.release.release_columns import (
     material_with,
     plan_for,
 )
+from sfumato.project.release.release_stream import drawn_groups
 from sfumato.project.release.views import Coarsening
 from sfumato.project.release.witnesses import frame_of
 
@@ -123,7 +123,7 @@ class AllRows:
     def __init__(
         self,
         document: Document,
-        table: LongTable,
+        table: BatchedTable,
         keys: KeyRing,
         folders: Sequence[Path] = (),
         today: Document | None = None,
@@ -233,7 +233,7 @@ class AllRows:
         for part in self._read(left, names, text, Part(context, 0.4, 1.0)):
             yield part, np.arange(part.table.rows)
 
-    def _left(self, context: Context) -> LongTable:
+    def _left(self, context: Context) -> BatchedTable:
         return leaving_rows(self._table, self.document, self.keys, context)
 
     def units(self, context: Context) -> int | None:
@@ -242,7 +242,7 @@ class AllRows:
         return None if left.units is None else left.units.number
 
     def _read(
-        self, table: LongTable, names: Iterable[str], text: str, context: Context
+        self, table: BatchedTable, names: Iterable[str], text: str, context: Context
     ) -> Iterator[RowsPart]:
         read = [name for name in table.columns if name in set(names)]
         for batch, places in table.read(read, text, context):
@@ -298,20 +298,20 @@ class AllRows:
         groups = self._groups.get(key)
         return column if groups is None else groups.column(table, column)
 
-    def seen(self, coarsening: Coarsening, context: Context, leaving: bool = False) -> LongView:
+    def seen(self, coarsening: Coarsening, context: Context, leaving: bool = False) -> BatchedView:
         """Return what a view makes of all rows, or of those that leave.
 
         Raises what `coarsened` does.
         """
         table = self._left(Part(context, 0.0, 0.4)) if leaving else self._table
-        return long_view(table, self.document.columns, coarsening, Part(context, 0.4, 1.0))
+        return batched_view(table, self.document.columns, coarsening, Part(context, 0.4, 1.0))
 
-    def hidden(self, part: RowsPart, seen: LongView) -> CellMasks:
+    def hidden(self, part: RowsPart, seen: BatchedView) -> CellMasks:
         """Return which cells of a part's rows that leave show * in a view of these, shape (k,)."""
         return seen.hidden_among(part.table)
 
     def shown(
-        self, part: RowsPart, names: Iterable[str], seen: LongView | None = None
+        self, part: RowsPart, names: Iterable[str], seen: BatchedView | None = None
     ) -> dict[str, pd.Series]:
         """Return columns that are released unperturbed of some rows, by name, as a view has them.
 
@@ -340,7 +340,7 @@ class AllRows:
 
 def rows_of(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     keys: KeyRing,
     folders: Sequence[Path] = (),
     today: Document | None = None,
@@ -348,7 +348,7 @@ def rows_of(
 ) -> AllRows:
     """Return all rows of a table by a policy; see `AllRows`, with what is known as columns."""
     known = {name: each.attribute for name, each in (encoded or {}).items()}
-    return AllRows(document, LongTable.of(table), keys, folders, today, known)
+    return AllRows(document, BatchedTable.of(table), keys, folders, today, known)
 
 
 class _PartMaker(Regenerator):

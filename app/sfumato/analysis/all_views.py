@@ -15,7 +15,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,11 @@ class AllViews:
 
 
 def all_views(
-    document: Document, table: Table | LongTable, left: LongTable, keys: KeyRing, context: Context
+    document: Document,
+    table: Table | BatchedTable,
+    left: BatchedTable,
+    keys: KeyRing,
+    context: Context,
 ) -> AllViews:
     """Return what is seen of a table's quasi-identifiers.
 

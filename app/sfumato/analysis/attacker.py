@@ -42,8 +42,8 @@ from sfumato.engine.table.micro_groups import (
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.batched_views import BatchedView
 from sfumato.project.release.groups import check_knowledge, public_columns
-from sfumato.project.release.long_views import LongView
 from sfumato.project.release.views import coarsening_of, finest_of
 
 _OWN: Final = "\0"
@@ -82,7 +82,7 @@ class Attacked:
     records: Integers = field(repr=False)
     grouped: GroupedValues
     alike: _Alike = field(repr=False)
-    seen: LongView | None = None
+    seen: BatchedView | None = None
 
     @property
     def looked_up(self) -> str:
@@ -125,7 +125,7 @@ class _Alike:
         attribute: Attribute,
         names: Sequence[str],
         protecting: Sequence[str],
-        seen: LongView | None,
+        seen: BatchedView | None,
     ) -> None:
         self._rows, self._attribute, self._seen = rows, attribute, seen
         changed = frozenset[str]() if seen is None else seen.changed

@@ -19,7 +19,7 @@ from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.count_tables.held import CountTableRecord
 from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class AuditInputs:
     """
 
     rows: AllRows
-    table: Table | LongTable
+    table: Table | BatchedTable
     attributes: Mapping[str, Attribute]
     releases: Sequence[ReleaseRecord]
     columns: Callable[[Context], ShownColumns]
@@ -83,7 +83,7 @@ class AuditInputs:
 
 def inputs_of(
     rows: AllRows,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     releases: Sequence[ReleaseRecord],
     attributes: Mapping[str, Attribute],
     by: Sequence[str] = (),

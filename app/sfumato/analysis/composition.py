@@ -42,7 +42,7 @@ from sfumato.project.publication.generalization_pipeline import (
 from sfumato.project.publication.joint_search import meeting_at
 from sfumato.project.publication.prepared import Prepared, decided_in
 from sfumato.project.publication.public_counts import known_to
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 
 MOST_BREACHES: Final = 500
 """Combinations that are listed; the ones that leave fewest values come first among those found."""
@@ -149,7 +149,7 @@ def asked_of(document: Document) -> int | None:
 
 def beside_others(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     ours: Node | bool,
     l: int,  # noqa: E741 - the field's own name for it
     our_name: str,

@@ -17,7 +17,7 @@ from sfumato.project.count_tables.held import CountTableRecord
 from sfumato.project.count_tables.making import counted
 from sfumato.project.count_tables.margins import SHARE
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class CountPreview:
 
 def preview_counts(
     document: Document,
-    rows: LongTable | Table,
+    rows: BatchedTable | Table,
     down: Sequence[str],
     across: Sequence[str],
     recipient: str,
@@ -94,7 +94,7 @@ def preview_counts(
     SfumatoError
         As `counted`.
     """
-    long = LongTable.of(rows)
+    long = BatchedTable.of(rows)
     found = counted(document, long, [*down, *across], epsilon, keys, records, context)
     table = found.table
     order = [table.columns.index(name) for name in (*down, *across)]

@@ -31,7 +31,7 @@ from sfumato.project.count_tables.making import counted_for, make_count_table
 from sfumato.project.count_tables.noise import NoisyCounts
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 
 _PROMISES_LITTLE: Final = 13.8
 """From this ε on, odds may change a million times."""
@@ -166,7 +166,7 @@ def standing_for_counts(
 
 def check_counts(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     columns: Sequence[str],
     recipient: Recipient,
     epsilon: float,
@@ -179,7 +179,7 @@ def check_counts(
     SfumatoError
         As `counted_for`.
     """
-    rows = LongTable.of(table, project.path.parent)
+    rows = BatchedTable.of(table, project.path.parent)
     standing = standing_for_counts(project, columns, recipient, epsilon)
     counts = counted_for(project, rows, columns, epsilon, Part(context, 0.0, 0.8))
     found = _weighed(project, rows, recipient, counts, Part(context, 0.8, 1.0))
@@ -188,7 +188,7 @@ def check_counts(
 
 def release_counts(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     columns: Sequence[str],
     recipient: Recipient,
     epsilon: float,
@@ -217,7 +217,7 @@ def release_counts(
     SfumatoError
         As `make_count_table`.
     """
-    rows = LongTable.of(table, project.path.parent)
+    rows = BatchedTable.of(table, project.path.parent)
     found: list[Readiness] = []
     check = partial(_settle, project, rows, recipient, reason, found, Part(context, 0.0, 0.2))
     given = (project, rows, columns, recipient, epsilon, out_folder, Part(context, 0.2, 1.0))
@@ -227,7 +227,7 @@ def release_counts(
 
 def _settle(
     project: ProjectFile,
-    rows: LongTable,
+    rows: BatchedTable,
     recipient: Recipient,
     reason: str,
     told: list[Readiness],
@@ -253,7 +253,7 @@ def _settle(
 
 def _weighed(
     project: ProjectFile,
-    rows: LongTable,
+    rows: BatchedTable,
     recipient: Recipient,
     counts: NoisyCounts,
     context: Context,

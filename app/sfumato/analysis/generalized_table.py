@@ -38,8 +38,8 @@ from sfumato.project.publication.generalization_pipeline import (
 from sfumato.project.publication.population import PopulationFound, read_population, risks_of
 from sfumato.project.publication.prepared import ClassedRows, Prepared, counted_rows, decided_in
 from sfumato.project.publication.publish import publication_of
-from sfumato.project.release.long_counts import CountedOpenColumn, series_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.bucket_counts import CountedOpenColumn, series_of
 from sfumato.project.release.uniqueness import AloneInPublication, publication_limits
 
 PUBLIC: Final = "public"
@@ -110,9 +110,9 @@ class PublishedView:
         return self.made.classes.suppressed
 
 
-def is_cheap(document: Document, table: Table | LongTable) -> bool:
+def is_cheap(document: Document, table: Table | BatchedTable) -> bool:
     """Return whether a search takes a moment only, so that it can start by itself."""
-    if isinstance(table, LongTable):
+    if isinstance(table, BatchedTable):
         return False
     decided = decided_in(document)
     cells = table.rows * len(decided.quasi_identifiers)
@@ -180,7 +180,7 @@ def look(
 
 
 def check_publication(
-    document: Document, table: Table | LongTable, beside: Path, context: Context
+    document: Document, table: Table | BatchedTable, beside: Path, context: Context
 ) -> Readiness:
     """Return what a check before publishing finds.
 

@@ -42,8 +42,8 @@ from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute, Table, measured_rows
 from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
-from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_survey import LongSurvey, surveyed
+from sfumato.project.release.leaving_units import leaving_rows
+from sfumato.project.release.table_survey import TableSurvey, surveyed
 
 LARGEST_SOLVED: Final = 1_000
 """Of larger domains mechanisms are not compared: some solve a program for their settings."""
@@ -465,7 +465,7 @@ def statements_like(
 
 def choices_of(
     document: Document,
-    source: Table | LongSurvey,
+    source: Table | TableSurvey,
     keys: KeyRing,
     recipients: Sequence[Recipient],
     context: Context,
@@ -494,7 +494,7 @@ def choices_of(
     for name in (name for names in entries for name in names):
         spec = document.column(name)
         spec = survey.with_domain(spec) if needs_domain(spec) else spec
-        if isinstance(survey, LongSurvey):
+        if isinstance(survey, TableSurvey):
             encoded = survey.encoded(spec, Part(context, 0.0, 0.3)).attribute
             known[name] = survey.by_unit(encoded, spec, unit, Part(context, 0.0, 0.3))
         else:

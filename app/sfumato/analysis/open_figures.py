@@ -23,7 +23,7 @@ from sfumato.engine.table.profile import suggest_binning
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.edits import with_entry
 from sfumato.project.document.model import Document, with_members
-from sfumato.project.release.long_survey import Survey
+from sfumato.project.release.table_survey import Survey
 from sfumato.project.release.views import quasi_identifiers
 
 LEARNED: Final = 1 << 18

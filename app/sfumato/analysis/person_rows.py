@@ -31,7 +31,7 @@ from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hie
 from sfumato.engine.table.micro_groups import ValuesMet
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_views import LongView
+from sfumato.project.release.batched_views import BatchedView
 from sfumato.project.release.views import Coarsening, coded
 
 _NUMBER: Final = r"([-+\u2212]?\d+(?:[.,]\d+)?)"
@@ -354,7 +354,7 @@ class _FactSearch:
         rows: AllRows,
         facts: Sequence[KnownFact],
         coarsening: Coarsening | None,
-        seen: LongView | None,
+        seen: BatchedView | None,
     ) -> None:
         self._rows, self._facts = rows, facts
         self._coarsening = coarsening

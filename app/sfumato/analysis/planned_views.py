@@ -20,7 +20,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.views import cell_costs, check_view, quasi_identifiers
 
 MOST_COLUMNS: Final = 10
@@ -36,7 +36,7 @@ _Looked = Callable[[Document], tuple[Document, ShownColumns, Mapping[str, Attrib
 
 
 def views_keeping_most(
-    document: Document, rows: LongTable, looked: _Looked, context: Context
+    document: Document, rows: BatchedTable, looked: _Looked, context: Context
 ) -> tuple[Document, bool]:
     """Return the document with the views that keep most, and whether they were found evenly.
 

@@ -33,8 +33,8 @@ from sfumato.engine.table.repeated_units import (
 from sfumato.engine.table.table import Attribute, Table, encode_column, no_column
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.long_counts import series_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.bucket_counts import series_of
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ def proposed_key(document: Document, known: Sequence[Proposal]) -> tuple[str, st
 
 
 def repeated_units(
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     context: Context,
     asked: Sequence[str] = (),
     among: Callable[[], Sequence[str]] | None = None,
@@ -319,7 +319,7 @@ def repeated_units(
     TableError
         If a column that is asked for is not there or brings no rows together.
     """
-    whole = LongTable.of(table).whole
+    whole = BatchedTable.of(table).whole
     if whole.held is not None:
         if asked:
             return tuple(repeated_unit(whole.held, name, context) for name in dict.fromkeys(asked))

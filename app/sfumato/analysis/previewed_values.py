@@ -31,11 +31,11 @@ from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.adoption.rows import AdoptedReleaseReader, RowsToMatch
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.byproducts import weight_column, weights_of
-from sfumato.project.release.long_release import drawn_groups
-from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.plan import RecordIds, Rows, record_ids_of, release_entry
 from sfumato.project.release.release_columns import leaving_rows, material_with, plan_for
+from sfumato.project.release.release_stream import drawn_groups
 from sfumato.project.release.units import unit_ids_of
 
 SAMPLE_ROWS = 200
@@ -98,7 +98,7 @@ class PreviewQuestion:
             rows = places if rows is None else places[rows]
         return record_ids_of(key, self.table, self.keys, context, rows)
 
-    def with_groups_of(self, table: LongTable, context: Context) -> PreviewQuestion:
+    def with_groups_of(self, table: BatchedTable, context: Context) -> PreviewQuestion:
         """Return the same with what is dealt to the rows of groups, drawn from all rows in parts.
 
         Raises
@@ -117,7 +117,7 @@ class PreviewQuestion:
         columns = {name: found.column(self.table, one) for name, one in self.columns.items()}
         return replace(self, columns=columns)
 
-    def with_rungs_of(self, table: LongTable, context: Context) -> PreviewQuestion:
+    def with_rungs_of(self, table: BatchedTable, context: Context) -> PreviewQuestion:
         """Return the same with what earlier releases show of the rows, matched in the longer table.
 
         Raises what `adopted` does.

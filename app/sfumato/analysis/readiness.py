@@ -40,17 +40,17 @@ from sfumato.project.document.model import Document, Recipient, document_to_json
 from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_survey import (
-    LongSurvey,
-    Survey,
-    measured_for_unit,
-    surveyed,
-)
-from sfumato.project.release.long_table import LongTable, Summary
+from sfumato.project.release.batched_table import BatchedTable, Summary
+from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.prepared import remember_summary
 from sfumato.project.release.release_columns import check_columns, material_of, material_with
 from sfumato.project.release.release_compatibility import check_source
+from sfumato.project.release.table_survey import (
+    Survey,
+    TableSurvey,
+    measured_for_unit,
+    surveyed,
+)
 from sfumato.project.source_changes import remember_rows
 from sfumato.project.store.remembered import Remembered
 
@@ -163,7 +163,7 @@ def fits(document: Document, remedy: Remedy) -> bool:
 def mended(
     document: Document,
     remedy: Remedy,
-    source: Table | LongSurvey | None = None,
+    source: Table | TableSurvey | None = None,
     noise: KeyedNoise | None = None,
     context: Context | None = None,
 ) -> Document:
@@ -268,7 +268,7 @@ def require_ready(found: Iterable[Readiness], recipients: Sequence[str]) -> None
 
 def looked_at(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     keys: KeyRing,
     context: Context,
     recipients: Container[str] | None = None,
@@ -284,7 +284,7 @@ def looked_at(
         If policy and table don't fit together.
     """
     check_policy(document)
-    whole = LongTable.of(table)
+    whole = BatchedTable.of(table)
     check_columns(document, whole)
     viewed = [one for one in _among(document, recipients) if one.view is not None]
     part = Part(context, 0.0, 0.5 if viewed else 1.0)
@@ -312,7 +312,7 @@ _UNTOLD: Final[Mapping[str, Any]] = {
 
 def checked_rows(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     keys: KeyRing,
     remembered: Remembered | None,
     context: Context,
@@ -336,7 +336,7 @@ def checked_rows(
     SfumatoError
         If policy and table don't fit together.
     """
-    table, source = LongTable.of(table), document.source
+    table, source = BatchedTable.of(table), document.source
     where = (
         None if source is None else replace(source, path="", read_as=None, notes=None, found=None)
     )
@@ -361,7 +361,7 @@ def checked_rows(
 
 
 def _attributes(
-    document: Document, table: LongTable, summary: Summary
+    document: Document, table: BatchedTable, summary: Summary
 ) -> tuple[Document, dict[str, Attribute]]:
     """Return the document with the domains that all rows tell, and the attributes."""
     if table.held is not None:  # each row's values are at hand, too
@@ -375,20 +375,20 @@ def _attributes(
 
 
 def attributes_in(
-    document: Document, table: Table | LongTable, keys: KeyRing, context: Context
+    document: Document, table: Table | BatchedTable, keys: KeyRing, context: Context
 ) -> Mapping[str, Attribute]:
     """Return what mechanisms know about every attribute of the policy, by name.
 
-    Raises the errors of `leaving_rows` and `LongTable.summary`.
+    Raises the errors of `leaving_rows` and `BatchedTable.summary`.
     """
-    left = leaving_rows(LongTable.of(table), document, keys, Part(context, 0.0, 0.4))
+    left = leaving_rows(BatchedTable.of(table), document, keys, Part(context, 0.0, 0.4))
     summary = left.summary(document, Part(context, 0.4, 1.0), for_checks=False)
     return _attributes(document, left, summary)[1]
 
 
 def settle(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     recipients: Sequence[str],
     reason: str,
     context: Context,

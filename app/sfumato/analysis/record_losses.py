@@ -24,7 +24,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.publish import PUBLIC
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.regenerate import PoliciesInForce
 from sfumato.project.release.units import loss_by_unit
 from sfumato.project.verification.policies import RecalledPolicies
@@ -89,7 +89,7 @@ def _among(name: str, recipients: Collection[str] | None) -> bool:
     return recipients is None or name == PUBLIC or name in recipients
 
 
-def losses_by_records(project: ProjectFile, rows: LongTable, context: Context) -> RecordLosses:
+def losses_by_records(project: ProjectFile, rows: BatchedTable, context: Context) -> RecordLosses:
     """Return what records lost by releases, each judged by the policy that was in force.
 
     Parameters

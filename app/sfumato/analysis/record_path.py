@@ -20,7 +20,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import PolicyEntry
-from sfumato.project.release.long_views import LongView
+from sfumato.project.release.batched_views import BatchedView
 from sfumato.project.release.views import coarsening_of, quasi_identifiers
 
 LOWEST_TRUST: Final = 0.001
@@ -154,7 +154,7 @@ def record_path(
 def _stops(looker: _Looker, rows: AllRows, context: Context) -> tuple[Stop, ...]:
     """Return what every recipient sees of a record, the most trusted first."""
     document, names = rows.document, quasi_identifiers(rows.document)
-    views: list[LongView | None] = []
+    views: list[BatchedView | None] = []
     for each in document.recipients if names else ():
         coarsening = coarsening_of(document, each)
         part = Part(context, 0.0, 0.5)
@@ -172,7 +172,7 @@ def _public(
     looker: _Looker,
     rows: AllRows,
     names: Sequence[str],
-    views: Sequence[LongView | None],
+    views: Sequence[BatchedView | None],
     context: Context,
 ) -> list[tuple[dict[str, Any], int]]:
     """Return what views show of a record, and how many records show the same."""

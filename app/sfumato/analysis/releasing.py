@@ -29,14 +29,14 @@ from sfumato.engine.table.table import Table
 from sfumato.project.approval import approvals, lacking_sentence
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import ReleaseOutcome, RowsBy, make_plan, make_release
 
 
 def check_project(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     context: Context,
     recipients: Collection[str] | None = None,
 ) -> tuple[Readiness, ...]:
@@ -212,7 +212,7 @@ def make_releases(
 
 def release_as_plan(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     recipient: str,
     files: tuple[Path, Path],
     reason: str,
@@ -264,7 +264,7 @@ class Made:
 
 
 def make_all(
-    project: ProjectFile, table: Table | LongTable, order: ReleaseOrder, context: Context
+    project: ProjectFile, table: Table | BatchedTable, order: ReleaseOrder, context: Context
 ) -> Made:
     """Make the releases of an order, one after another; a refused one does not stop the others.
 
@@ -300,7 +300,7 @@ def make_all(
 
 
 def worth_of_releases(
-    project: ProjectFile, table: Table | LongTable, context: Context
+    project: ProjectFile, table: Table | BatchedTable, context: Context
 ) -> tuple[RecipientWorth, ...]:
     """Return what each recipient's release is worth to them.
 

@@ -64,14 +64,14 @@ from sfumato.project.document.edits import (
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.long_survey import (
-    LongSurvey,
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.release_columns import check_columns, material_of
+from sfumato.project.release.table_survey import (
+    TableSurvey,
     measured_for_unit,
     survey_of,
     surveyed,
 )
-from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.release_columns import check_columns, material_of
 from sfumato.project.release.views import quasi_identifiers
 
 TYPICAL: Final = (
@@ -198,7 +198,7 @@ def _standing(found: Sequence[Readiness]) -> int:
 
 def propose_plan(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     keys: KeyRing,
     releases: Sequence[ReleaseRecord],
     context: Context,
@@ -250,13 +250,13 @@ class _Planner:
     def __init__(
         self,
         document: Document,
-        table: Table | LongTable,
+        table: Table | BatchedTable,
         keys: KeyRing,
         releases: Sequence[ReleaseRecord],
         context: Context,
     ) -> None:
         self.document, self.steps = document, list[PlanStep]()
-        self._table, self._keys, self._releases = LongTable.of(table), keys, releases
+        self._table, self._keys, self._releases = BatchedTable.of(table), keys, releases
         self._viewless: frozenset[str] = frozenset()
         self._evenly, self._weighed = False, tuple[str, ...]()
         self._decided = frozenset(one.key for one in document.policy)
@@ -306,7 +306,7 @@ class _Planner:
         except SfumatoError:
             return ()
 
-    def find_sensitive(self, source: Table | LongSurvey) -> None:
+    def find_sensitive(self, source: Table | TableSurvey) -> None:
         """Mark what seems to be private by its name, where nothing is marked yet."""
         if self.document.sensitive:
             return
@@ -337,7 +337,7 @@ class _Planner:
         names = listed([each.name for each in added])
         self._tell("Three typical recipients: {names}.", names=names)
 
-    def protect(self, source: Table | LongSurvey, context: Context) -> None:
+    def protect(self, source: Table | TableSurvey, context: Context) -> None:
         """Protect each sensitive column by what is worth most to the most trusted recipient."""
         survey = surveyed(source)
         for spec in self.document.sensitive:
@@ -351,7 +351,7 @@ class _Planner:
         self.steps += self._protecting
 
     def _protected(
-        self, document: Document, source: Table | LongSurvey, context: Context
+        self, document: Document, source: Table | TableSurvey, context: Context
     ) -> tuple[Document, tuple[PlanStep, ...]]:
         """Return a document in which nothing waits for protection, and what was chosen."""
         survey, steps, waiting = surveyed(source), list[PlanStep](), unprotected(document)
@@ -383,7 +383,7 @@ class _Planner:
             steps += map(PlanStep, _above_typical(document, choice.columns, levels))
         return document, tuple(steps)
 
-    def coarsen(self, source: Table | LongSurvey, context: Context) -> None:
+    def coarsen(self, source: Table | TableSurvey, context: Context) -> None:
         """Find levels of the quasi-identifiers for recipients who have no view."""
         document = self.document
         if not quasi_identifiers(document) or all(each.view for each in document.recipients):
@@ -429,7 +429,7 @@ class _Planner:
         return max(len(self.document.recipients), 1)
 
     def _mended(
-        self, remedy: Remedy, source: Table | LongSurvey, noise: KeyedNoise
+        self, remedy: Remedy, source: Table | TableSurvey, noise: KeyedNoise
     ) -> tuple[Document, tuple[PlanStep, ...]]:
         """Return the document with a remedy, and what protects the columns then.
 
@@ -492,7 +492,7 @@ class _Planner:
             )
         return bool(names)
 
-    def mend(self, source: Table | LongSurvey, context: Context) -> tuple[Readiness, ...]:
+    def mend(self, source: Table | TableSurvey, context: Context) -> tuple[Readiness, ...]:
         """Take remedies until nothing stands or none is left; return what is found then."""
         self._mend(source, _QUICK, Part(context, 0.0, 0.2))
         self.leave_out()
@@ -503,7 +503,7 @@ class _Planner:
         return found
 
     def _mend(
-        self, source: Table | LongSurvey, checks: _Checks, context: Context
+        self, source: Table | TableSurvey, checks: _Checks, context: Context
     ) -> tuple[Readiness, ...]:
         """Take remedies until some checks find nothing that stands, or none helps."""
         found = self.check(self.document, checks)
@@ -531,7 +531,7 @@ class _Planner:
     def _best_of(
         self,
         remedies: Sequence[Remedy],
-        source: Table | LongSurvey,
+        source: Table | TableSurvey,
         noise: KeyedNoise,
         checks: _Checks,
     ) -> _Tried | None:

@@ -31,9 +31,9 @@ from sfumato.engine.table.profile import ColumnProfile, suggest_binning, suggest
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
+from sfumato.project.release.batched_table import BatchedTable, Summary
+from sfumato.project.release.batched_views import CountedView, counted_view
 from sfumato.project.release.byproducts import population_uniques, weights_of
-from sfumato.project.release.long_table import LongTable, Summary
-from sfumato.project.release.long_views import CountedView, counted_view
 from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.uniqueness import SampleUniques, one_of_each
 from sfumato.project.release.views import Coarsened
@@ -203,7 +203,7 @@ class ShownColumns:
         return self if self._whole is None else self._whole
 
     @property
-    def source(self) -> Table | LongTable:
+    def source(self) -> Table | BatchedTable:
         """All rows of the source table."""
         return self.whole.table
 
@@ -499,7 +499,9 @@ class CountedColumns(ShownColumns):
     What was counted in all rows is told of all; the rest is found in the rows of a sample.
     """
 
-    def __init__(self, summary: Summary, table: LongTable, noise: KeyedNoise | None = None) -> None:
+    def __init__(
+        self, summary: Summary, table: BatchedTable, noise: KeyedNoise | None = None
+    ) -> None:
         units = whole = None
         if table.units is not None:
             units = units_of(summary.sample, table.units.unit.columns)
@@ -514,7 +516,7 @@ class CountedColumns(ShownColumns):
         return self.leaving.rows
 
     @property
-    def source(self) -> Table | LongTable:
+    def source(self) -> Table | BatchedTable:
         """All rows of the source table."""
         return self.leaving.whole
 
@@ -526,7 +528,7 @@ class CountedColumns(ShownColumns):
     def seen(self, document: Document, recipient: Recipient, context: Context) -> Coarsened:
         """Return what a recipient's view makes of all rows, with the columns of the sample.
 
-        Raises the errors of `sfumato.project.release.long_views.counted_view`.
+        Raises the errors of `sfumato.project.release.batched_views.counted_view`.
         """
         counted = counted_view(self.leaving, document, recipient, context)
         known = self._views.get(recipient.name)

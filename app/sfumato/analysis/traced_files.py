@@ -13,7 +13,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.notes import Note
 from sfumato.project.count_tables.tracing import TracedCounts, trace_counts
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.leak_report import LeakReport
 
@@ -22,7 +22,7 @@ _NOTICED: Final = 0.001
 
 
 def answer_of_file(
-    project: ProjectFile, table: Table | LongTable, path: Path, context: Context
+    project: ProjectFile, table: Table | BatchedTable, path: Path, context: Context
 ) -> Answer:
     """Return whose copy a file is; grave where it names anyone, since nobody should have it.
 
@@ -40,7 +40,7 @@ def answer_of_file(
     SfumatoError
         If it can't be compared.
     """
-    rows = LongTable.of(table, project.path.parent)
+    rows = BatchedTable.of(table, project.path.parent)
     counts = trace_counts(project, rows, path, Part(context, 0.0, 0.1))
     if counts is not None:
         return _of_counts(path.name, counts)

@@ -30,7 +30,7 @@ from sfumato.engine.disclosure.restored_columns import (
 from sfumato.engine.generalization.coded import QuasiIdentifier
 from sfumato.engine.generalization.publication import SUPPRESSED
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.views import Coarsened, in_chain
 
 UNDONE_VIEW: Final = "Columns that undo a view"
@@ -131,7 +131,7 @@ def undone_views(examined: Examined) -> Iterator[Finding]:
         )
 
 
-def given_back(document: Document, table: LongTable, context: Context) -> tuple[GivenBack, ...]:
+def given_back(document: Document, table: BatchedTable, context: Context) -> tuple[GivenBack, ...]:
     """Return what matters of what other columns give back to each recipient with a view.
 
     Parameters

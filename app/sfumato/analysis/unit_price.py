@@ -33,7 +33,7 @@ from sfumato.engine.table.repeated_units import repeated_unit, units_of
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, Recipient, Unit
-from sfumato.project.release.long_survey import MemorySurvey, measured_for_unit
+from sfumato.project.release.table_survey import MemorySurvey, measured_for_unit
 from sfumato.project.release.units import propose_unit
 
 _MOST_ROWS: Final = 50_000

@@ -34,8 +34,8 @@ from sfumato.engine.generalization.distinct_rows import DistinctRows, ViewedRows
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.views import view_as
 from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
+from sfumato.project.release.batched_views import batched_view
 from sfumato.project.release.groups import public_names
-from sfumato.project.release.long_views import long_view
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,
@@ -169,7 +169,7 @@ def _counted(
 ) -> GroundRows:
     """Return the rows counted by their quasi-identifiers, or by some more that were before."""
     if isinstance(columns, CountedColumns):
-        apart = long_view(columns.leaving, document.columns, coarsening, Silent()).apart
+        apart = batched_view(columns.leaving, document.columns, coarsening, Silent()).apart
         told = {**recipes, "": canonical_json(list(apart.floor))}
         return GroundRows(told, apart.quasi, apart.counts, apart.units)
     for _, known in columns.answers("counted rows"):
@@ -332,7 +332,7 @@ def raised_view(examined: Examined, levels: Mapping[str, int]) -> RaisedView:
         of_rows = counted.place
     else:
         assert isinstance(columns, CountedColumns)
-        apart = long_view(columns.leaving, document.columns, before, Silent()).apart
+        apart = batched_view(columns.leaving, document.columns, before, Silent()).apart
         of_rows = apart.places(apart.codes(columns.table))
     node = tuple(coarsening.level(each) for each in rows.names)
     recipes = tuple(_recipes(document, coarsening).values())

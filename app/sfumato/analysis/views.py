@@ -26,10 +26,10 @@ from sfumato.engine.table.repeated_units import Units
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, Recipient, ViewRule
-from sfumato.project.release.long_leaving import every_row_leaving, leaving_rows
-from sfumato.project.release.long_survey import LongSurvey
-from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.long_views import counted_view, long_view, rows_apart
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.batched_views import batched_view, counted_view, rows_apart
+from sfumato.project.release.leaving_units import every_row_leaving, leaving_rows
+from sfumato.project.release.table_survey import TableSurvey
 from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.release.views import (
     cell_costs,
@@ -105,13 +105,13 @@ class SeenBy:
 
 
 def released_rows(
-    document: Document, table: Table | LongTable, keys: KeyRing, context: Context
-) -> LongTable:
+    document: Document, table: Table | BatchedTable, keys: KeyRing, context: Context
+) -> BatchedTable:
     """Return the rows that leave, in which views are counted.
 
     Raises the errors of `leaving_rows`.
     """
-    return leaving_rows(LongTable.of(table), document, keys, context)
+    return leaving_rows(BatchedTable.of(table), document, keys, context)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class QuasiRows:
     def of(
         cls,
         document: Document,
-        table: Table | LongTable,
+        table: Table | BatchedTable,
         recipes: Mapping[str, Recipe],
         context: Context,
     ) -> QuasiRows:
@@ -149,11 +149,13 @@ class QuasiRows:
         context.report(0.0, "Encoding the quasi-identifiers")
         unit = None if document.unit is None else document.unit.columns
         given = (document.columns, recipes, dict.fromkeys(recipes, 0), context, unit)
-        apart = rows_apart(LongTable.of(table), *given)
+        apart = rows_apart(BatchedTable.of(table), *given)
         return cls(apart.quasi, apart.units, apart.counts, apart.number)
 
 
-def views_in(document: Document, table: Table | LongTable, context: Context) -> tuple[SeenBy, ...]:
+def views_in(
+    document: Document, table: Table | BatchedTable, context: Context
+) -> tuple[SeenBy, ...]:
     """Return what every recipient with a view sees, in order of trust.
 
     Parameters
@@ -173,7 +175,7 @@ def views_in(document: Document, table: Table | LongTable, context: Context) -> 
             coarsening, problem, alone = coarsening_of(document, each), "", None
             if coarsening is None:
                 return ()
-            seen = long_view(rows, document.columns, coarsening, Part(part, 0.0, 0.5))
+            seen = batched_view(rows, document.columns, coarsening, Part(part, 0.0, 0.5))
             levels = {name: (coarsening.level(name), top) for name, top in seen.highest.items()}
             try:
                 check_view(seen)
@@ -192,16 +194,16 @@ def views_in(document: Document, table: Table | LongTable, context: Context) -> 
     return tuple(found)
 
 
-def _with_units(document: Document, table: Table | LongTable) -> LongTable:
+def _with_units(document: Document, table: Table | BatchedTable) -> BatchedTable:
     """Return rows that all leave, with their units where the document states any."""
-    rows = LongTable.of(table)
+    rows = BatchedTable.of(table)
     if document.unit is None or rows.units is not None:
         return rows
     return every_row_leaving(rows, document.unit, Silent())
 
 
 def uncoarsened_views(
-    document: Document, table: Table | LongTable, context: Context
+    document: Document, table: Table | BatchedTable, context: Context
 ) -> tuple[SeenBy, ...]:
     """Return what those see who have no view: today's classes, with no hierarchy needed.
 
@@ -235,7 +237,7 @@ def uncoarsened_views(
 
 
 def proposed_ks(
-    document: Document, attributes: Mapping[str, Attribute], table: Table | LongTable
+    document: Document, attributes: Mapping[str, Attribute], table: Table | BatchedTable
 ) -> dict[str, int]:
     """Return a k for each recipient for whom none is stated, by the order of trust.
 
@@ -281,7 +283,7 @@ def proposed_share(ks: Iterable[int], rows: int) -> float:
 
 
 def with_proposed_ks(
-    document: Document, attributes: Mapping[str, Attribute], table: Table | LongTable
+    document: Document, attributes: Mapping[str, Attribute], table: Table | BatchedTable
 ) -> Document:
     """Return the document with a k, and a share of suppressed rows, wherever none is stated."""
     ks = proposed_ks(document, attributes, table)
@@ -293,7 +295,7 @@ def with_proposed_ks(
 
 def seen_together(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     finest: str,
     found: Sequence[SeenBy],
     context: Context,
@@ -319,7 +321,7 @@ def seen_together(
 
 
 def unique_by_recipient(
-    document: Document, table: Table | LongTable, context: Context
+    document: Document, table: Table | BatchedTable, context: Context
 ) -> tuple[SampleUniques, ...]:
     """Count the records that are unique on what each recipient sees unperturbed.
 
@@ -342,7 +344,7 @@ def unique_by_recipient(
 
 
 def _alone(
-    document: Document, table: LongTable, recipient: Recipient | None, context: Context
+    document: Document, table: BatchedTable, recipient: Recipient | None, context: Context
 ) -> SampleUniques | None:
     """Count unique records as a recipient sees them; as they are for None."""
     if recipient is None or coarsening_of(document, recipient) is None:
@@ -351,7 +353,7 @@ def _alone(
 
 
 def find_views(
-    document: Document, table: Table | LongTable, context: Context, *, evenly: bool = False
+    document: Document, table: Table | BatchedTable, context: Context, *, evenly: bool = False
 ) -> Document:
     """Return the document with the levels that lose least, for what is stated for each recipient.
 
@@ -564,7 +566,7 @@ def with_levels(
 
 def may_keep(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     recipient: str,
     context: Context,
     most: int = LARGEST_LATTICE,
@@ -609,7 +611,7 @@ def may_keep(
 
 
 def with_proposed_hierarchies(
-    document: Document, table: Table | LongSurvey
+    document: Document, table: Table | TableSurvey
 ) -> tuple[Document, dict[str, str]]:
     """Return the document in which every quasi-identifier has a hierarchy, and why those added.
 

@@ -24,7 +24,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.long_survey import Survey
+from sfumato.project.release.table_survey import Survey
 
 WORTH: Final = "Worth"
 

@@ -29,8 +29,8 @@ from sfumato.engine.table.combinations import combined, members, sizes_of
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, Table, measured_rows
 from sfumato.project.document.model import Document
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.byproducts import weights_of
-from sfumato.project.release.long_table import LongTable
 
 Codes = npt.NDArray[np.int64]
 
@@ -109,7 +109,7 @@ def records_behind(document: Document, table: Table) -> RecordsBehind:
     )
 
 
-def records_behind_parts(document: Document, table: LongTable, sample: Table) -> RecordsBehind:
+def records_behind_parts(document: Document, table: BatchedTable, sample: Table) -> RecordsBehind:
     """Return it of rows of which only a sample is at hand: no row's unit is known.
 
     The sizes of units are; weights count as unequal as those of the sample.

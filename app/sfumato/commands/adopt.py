@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.project.adoption.examination import Examination
     from sfumato.project.document.adopted_files import RowMatching
     from sfumato.project.project_file import ProjectFile
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
 ESTIMATE = "estimate"
 MATCHES = ("key", "rows")
@@ -72,16 +72,16 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _examined(
-    arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
+    arguments: Namespace, project: ProjectFile, table: Table | BatchedTable, context: Context
 ) -> Examination:
     from sfumato.project.adoption.adopt import adopting, entry_called
     from sfumato.project.adoption.examination import Claim, examine
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
     entry = entry_called(project.document, arguments.attribute)
     adopting(entry)
     document = project.document
-    rows, part = LongTable.of(table, project.path.parent), Part(context, 0.0, 0.3)
+    rows, part = BatchedTable.of(table, project.path.parent), Part(context, 0.0, 0.3)
     columns = rows.encoded(document, entry.attributes, part)
     claim = Claim(
         path=arguments.file,

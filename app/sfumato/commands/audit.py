@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Attribute, Table
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
 _MEMBERS: Final = repeated(
     "--with",
@@ -91,7 +91,7 @@ _OPTIONS: Final = {
 """What questions can be asked about, by the names that they ask for it."""
 
 
-def _rows(arguments: Namespace, project: ProjectFile, table: Table | LongTable) -> AllRows:
+def _rows(arguments: Namespace, project: ProjectFile, table: Table | BatchedTable) -> AllRows:
     """Return all rows by the policy that is weighed: in force at the last release, or today's."""
     from sfumato.analysis.all_rows import rows_of
 
@@ -106,7 +106,7 @@ def _asked(arguments: Namespace, terminal: Terminal) -> Iterator[tuple[AuditInpu
     from sfumato.analysis.holdings import ReleaseBasis
     from sfumato.analysis.record_losses import losses_by_records
     from sfumato.project.count_tables.held import count_tables_in
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
     given = vars(arguments)
     reading = opened_by_parts(arguments, terminal, 0.4)
@@ -127,7 +127,7 @@ def _asked(arguments: Namespace, terminal: Terminal) -> Iterator[tuple[AuditInpu
                 what_if=given.get("what_if"),
                 in_class=_classes(given.get("in_class") or ()),
                 counts=count_tables_in(project.ledger.entries),
-                losses=partial(losses_by_records, project, LongTable.of(table)),
+                losses=partial(losses_by_records, project, BatchedTable.of(table)),
             ),
             Part(context, 0.2, 1.0),
         )

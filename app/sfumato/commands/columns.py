@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from sfumato.engine.generalization.hierarchies import Recipe
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
-    from sfumato.project.release.long_survey import Survey
+    from sfumato.project.release.table_survey import Survey
 
 _CODING: Final = {"bottom_code": "bottom", "top_code": "top", "round": "step"}
 _AS_IT_IS: Final = "none"
 
 
 def _run_attributes(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.release.long_survey import surveyed
+    from sfumato.project.release.table_survey import surveyed
 
     changes = any(getattr(arguments, name) for name in ("role", "pseudonym", "drop", *_CODING))
     if (arguments.shared or arguments.shared_by) and not arguments.pseudonym:

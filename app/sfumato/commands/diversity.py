@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
     from sfumato.project.publication.generalization_pipeline import PipelineResult, Searched
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
 _SHOWN: Final = 20
 """Candidates that are listed unless all are asked for."""
@@ -88,7 +88,7 @@ def _risk(document: Document, found: PipelineResult, context: Context) -> dict[s
 
 def _figures(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     found: PipelineResult,
     candidates: Sequence[NodeChoice],
 ) -> dict[str, Any]:

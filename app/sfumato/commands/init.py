@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sfumato.formats.options import ReadOptions
     from sfumato.formats.reading import Note, Place
     from sfumato.project.document.model import Document, TableSource
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
     from sfumato.project.source import Tell
 
 
@@ -95,7 +95,7 @@ class TableRead:
 
     document: Document
     proposed: tuple[Proposal, ...]
-    table: Table | LongTable
+    table: Table | BatchedTable
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def document_for(
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
     from sfumato.engine.table.proposals import proposals
     from sfumato.project.document.model import Document
-    from sfumato.project.release.long_survey import measured_for_unit, surveyed
+    from sfumato.project.release.table_survey import measured_for_unit, surveyed
     from sfumato.project.release.units import propose_unit
     from sfumato.project.rules.rules import apply_rules
     from sfumato.project.source import title_of
@@ -234,11 +234,11 @@ def _in_parts(
     from sfumato.formats.reading import Note
     from sfumato.project.document.entry_plan import check_policy, plan_release
     from sfumato.project.document.model import Document
-    from sfumato.project.release.long_survey import measured_for_unit, survey_of
+    from sfumato.project.release.table_survey import measured_for_unit, survey_of
     from sfumato.project.rules.rules import apply_rules, record_key_in
-    from sfumato.project.source import long_source_at, title_of
+    from sfumato.project.source import batched_source_at, title_of
 
-    found = long_source_at(file, options, room.memory, room.folder, Part(context, 0.0, 0.2))
+    found = batched_source_at(file, options, room.memory, room.folder, Part(context, 0.0, 0.2))
     if found is None:
         return None
     table, source = found
@@ -279,18 +279,18 @@ def _in_parts(
 
 def _units_in_parts(
     document: Document,
-    table: LongTable,
+    table: BatchedTable,
     columns: Sequence[str],
     most_rows: int | None,
     context: Context,
 ) -> tuple[Document, list[Note]]:
     """Return a document with its unit, as it is stated here or by rules, and what is told of it."""
     from sfumato.formats.reading import Note
-    from sfumato.project.release.long_leaving import look_at_units, propose_long_unit
+    from sfumato.project.release.leaving_units import look_at_units, propose_batched_unit
     from sfumato.project.release.units import beyond_largest, unit_sentence
 
     if columns:
-        unit, largest = propose_long_unit(document, table, columns, most_rows, context)
+        unit, largest = propose_batched_unit(document, table, columns, most_rows, context)
         document = document.with_unit(unit)
     elif document.unit is not None:
         unit = document.unit

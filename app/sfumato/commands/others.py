@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.publication.other_tables import LookAtOther, OpenedOther
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
 _SHOWN: Final = 20
 _MISSING: Final = "(missing)"
@@ -88,7 +88,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-def _domain(document: Document, table: Table | LongTable, context: Context) -> Domain:
+def _domain(document: Document, table: Table | BatchedTable, context: Context) -> Domain:
     from sfumato.project.publication.generalization_pipeline import in_parts, sensitive_in
 
     domain = sensitive_in(document, in_parts(table), context).domain

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Attribute
     from sfumato.project.document.model import Document, PolicyEntry
     from sfumato.project.project_file import ProjectFile
-    from sfumato.project.release.long_survey import Survey
+    from sfumato.project.release.table_survey import Survey
 
 
 def _usage(arguments: Namespace) -> str:
@@ -91,7 +91,7 @@ def _changed(
     """
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
     from sfumato.project.document.edits import without_entry
-    from sfumato.project.release.long_survey import surveyed
+    from sfumato.project.release.table_survey import surveyed
 
     document = project.document
     if arguments.remove:
@@ -135,7 +135,7 @@ def _with_entry(
     from sfumato.engine.mechanisms import mechanism_called
     from sfumato.project.document.edits import with_entry, without_entry
     from sfumato.project.document.model import PolicyEntry
-    from sfumato.project.release.long_survey import completed_entry
+    from sfumato.project.release.table_survey import completed_entry
 
     names = _sensitive(document, arguments.column)
     before = _entry_of(document, arguments.column)

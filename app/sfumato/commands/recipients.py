@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
 
 def _run_recipients(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -63,8 +63,8 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     """
     from sfumato.commands.shared.groups import recipient_called
     from sfumato.project.document.edits import state_level
-    from sfumato.project.release.long_survey import LongSurvey
     from sfumato.project.release.release_columns import attributes_of
+    from sfumato.project.release.table_survey import TableSurvey
 
     document = project.document
     recipient = recipient_called(document, arguments.of)
@@ -72,7 +72,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     statement = dict(term_and_number(text) for text in arguments.level)
     with terminal.working() as context:
         table = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
-        if isinstance(table, LongSurvey):
+        if isinstance(table, TableSurvey):
             table.check_weights(document, Part(context, 0.8, 0.9))
             attributes = table.attributes_of(document, Part(context, 0.9, 1.0))
         else:
@@ -276,12 +276,12 @@ def _with_problems(found: Sequence[SeenBy], terminal: Terminal) -> ExitCode:
 
 
 def _with_hierarchies(
-    document: Document, table: Table | LongTable, terminal: Terminal, context: Context
+    document: Document, table: Table | BatchedTable, terminal: Terminal, context: Context
 ) -> Document:
     """Return the document with a hierarchy for every quasi-identifier, and tell why."""
     from sfumato.analysis.views import with_proposed_hierarchies
     from sfumato.engine.table.table import Table
-    from sfumato.project.release.long_survey import survey_of
+    from sfumato.project.release.table_survey import survey_of
 
     looked = table if isinstance(table, Table) else survey_of(table, context)
     document, reasons = with_proposed_hierarchies(document, looked)

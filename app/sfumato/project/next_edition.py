@@ -33,8 +33,8 @@ from sfumato.project.document.model import Document, TableSource
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_counts import series_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.bucket_counts import series_of
 from sfumato.project.source import Tell, accept_edition, existing, options_now
 from sfumato.project.source_changes import (
     Hashes,
@@ -192,7 +192,7 @@ def take_edition(
     tell: Tell = lambda _: None,
     memory: float = math.inf,
     stated: Mapping[str, Any] = MappingProxyType({}),
-) -> Table | LongTable:
+) -> Table | BatchedTable:
     """Let an edition that was looked at take the table's place; all that was decided goes on.
 
     Parameters are those of `sfumato.project.source.accept_edition`, and what was found.
@@ -222,7 +222,7 @@ def _refuse_positions(document: Document, releases: Iterable[ReleaseRecord]) -> 
 
 def _table_of_then(
     project: ProjectFile, source: TableSource, before: Place | None, context: Context
-) -> LongTable | None:
+) -> BatchedTable | None:
     """Return the table that the project knows, where it is still at hand."""
     options = ReadOptions.from_dict(dict(source.options))
     if before is not None:
@@ -248,7 +248,7 @@ def _table_of_then(
 class _Comparison:
     """Compares an edition with the table of before, where that is at hand."""
 
-    def __init__(self, project: ProjectFile, now: LongTable, then: LongTable | None) -> None:
+    def __init__(self, project: ProjectFile, now: BatchedTable, then: BatchedTable | None) -> None:
         self._remembered, self._document = project.remembered, project.document
         self._now, self._then = now, then
         self._types = types_of(now.batches)
@@ -482,7 +482,7 @@ def _without_place(recipe: Any, name: str, values: Sequence[Value]) -> list[Valu
     ]
 
 
-def _keys(table: LongTable, name: str, context: Context) -> Hashes:
+def _keys(table: BatchedTable, name: str, context: Context) -> Hashes:
     """Return a hash of what identifies each record, shape (n,); refuse what is missing or twice."""
     hashes = _hashes(table, [name], context)[:, 0]
     missing = hashes == 0
@@ -504,7 +504,7 @@ def _keys(table: LongTable, name: str, context: Context) -> Hashes:
     return hashes
 
 
-def _hashes(table: LongTable, names: Sequence[str], context: Context) -> Hashes:
+def _hashes(table: BatchedTable, names: Sequence[str], context: Context) -> Hashes:
     """Return a hash of each cell of some columns, shape (n, len(names))."""
     hashes = np.zeros((table.rows, len(names)), dtype=np.uint64)
     for batch, rows in table.read(tuple(names), _COMPARING, context):

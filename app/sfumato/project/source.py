@@ -33,8 +33,8 @@ from sfumato.project.document.model import Document, TableSource
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.ledger import EntryKind, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.batched_table import BatchedTable, writable
 from sfumato.project.release.batches import arrow_type
-from sfumato.project.release.long_table import LongTable, writable
 from sfumato.project.release.release_columns import check_columns
 from sfumato.project.release.release_compatibility import check_source
 from sfumato.project.source_changes import (
@@ -57,7 +57,7 @@ def create_project(
     path: Path,
     passphrase: str,
     document: Document,
-    table: Table | LongTable | None,
+    table: Table | BatchedTable | None,
     context: Context,
 ) -> ProjectFile:
     """Create a project, and remember the rows of its table on this computer.
@@ -203,7 +203,7 @@ def open_source(
 
 def open_table(
     project: ProjectFile, memory: float, context: Context, tell: Callable[[bool], object] = bool
-) -> Table | LongTable:
+) -> Table | BatchedTable:
     """Return a project's source table, from its place or from beside the project.
 
     Parameters
@@ -223,8 +223,8 @@ def open_table(
         See `open_source`.
     """
     document, beside, remembered = project.document, project.path.parent, project.remembered
-    found: tuple[Table | LongTable, Document] | None = None
-    if is_long(document, memory):
+    found: tuple[Table | BatchedTable, Document] | None = None
+    if exceeds_memory(document, memory):
         found = open_long_source(document, context, beside, remembered)
         tell(found is not None)
     table, document = found or open_source(document, context, beside, remembered)
@@ -233,14 +233,14 @@ def open_table(
     return table
 
 
-def is_long(document: Document, memory: float) -> bool:
+def exceeds_memory(document: Document, memory: float) -> bool:
     """Whether releases of the source table in memory would take more than so many bytes."""
     return _source_of(document).rows * len(document.columns) * _CELL_BYTES > memory
 
 
 def open_long_source(
     document: Document, context: Context, beside: Path, remembered: Remembered | None = None
-) -> tuple[LongTable, Document] | None:
+) -> tuple[BatchedTable, Document] | None:
     """Open the document's source table without reading it; None where it is read as a whole.
 
     Parameters and errors are those of `open_source`; `beside` also has room for what has to be
@@ -264,12 +264,12 @@ def open_long_source(
         return None
     check(digest or batches.digest or digest_of_source(path, options, context))
     found = replace(document, source=replace(source, path=str(path)))
-    return LongTable(batches, writable(beside)), found
+    return BatchedTable(batches, writable(beside)), found
 
 
-def long_source_at(
+def batched_source_at(
     path: Place, options: ReadOptions, memory: float, room: Path, context: Context
-) -> tuple[LongTable, TableSource] | None:
+) -> tuple[BatchedTable, TableSource] | None:
     """Return a table for the first time without reading it, with what it takes to know it again.
 
     None where it can't be read in parts, or fits into about so many bytes. The folder `room` takes
@@ -282,7 +282,7 @@ def long_source_at(
     if batches is None:
         return None
     digest = batches.digest or digest_of_source(path, options, context)
-    table = LongTable(batches, writable(room))
+    table = BatchedTable(batches, writable(room))
     read_as = None
     if batches.types_suffice:
         read_as = {name: str(kind) for name, kind in batches.types.items()}
@@ -315,7 +315,7 @@ def accept_edition(
     memory: float = math.inf,
     stated: Mapping[str, Any] = MappingProxyType({}),
     looked_at: tuple[Document, str] | None = None,
-) -> Table | LongTable:
+) -> Table | BatchedTable:
     """Let a new edition of the table take the place of the old one, and record that.
 
     The edition is read with the options of the old one and what is stated beside them, by the
@@ -349,7 +349,7 @@ def accept_edition(
     old = _source_of(document)
     before, room = _options(old.options), project.path.parent
     options = options_now(old, stated)
-    found = long_source_at(path, options, memory, room, context)
+    found = batched_source_at(path, options, memory, room, context)
     table, source = found or read_source(path, options, context, tell)
     if looked_at is not None:
         _refuse_another(source, looked_at[1])
@@ -405,7 +405,7 @@ def options_now(source: TableSource, stated: Mapping[str, Any]) -> ReadOptions:
 
 def check_keys(
     document: Document,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     path: Place,
     options: ReadOptions,
     releases: Iterable[ReleaseRecord],
@@ -429,7 +429,7 @@ def check_keys(
     key, before = document.record_key, _options(_source_of(document).options)
     if key is None or options == before or not any(release.counts for release in releases):
         return
-    again, now = read_again(path, before, Silent()), LongTable.of(table)
+    again, now = read_again(path, before, Silent()), BatchedTable.of(table)
     if not read_alike(again.batches, now.batches, key):
         raise SourceChanged(
             "The record key {column} is read differently from the releases already made, so"

@@ -32,9 +32,9 @@ from sfumato.formats.options import READING_VERSION, ReadOptions
 from sfumato.formats.reading import Place, open_batches, read_file
 from sfumato.formats.table_format import Batches
 from sfumato.project.document.model import Document, TableSource
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.batches import arrow_type
-from sfumato.project.release.long_counts import series_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.bucket_counts import series_of
 from sfumato.project.store.remembered import Remembered
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class KnownRows:
     hashes: Hashes
 
     @classmethod
-    def of(cls, table: Table | LongTable, context: Context) -> KnownRows | None:
+    def of(cls, table: Table | BatchedTable, context: Context) -> KnownRows | None:
         """Return what is remembered of a table; None where its rows are too many."""
-        whole = LongTable.of(table).whole
+        whole = BatchedTable.of(table).whole
         if whole.rows > _MOST:
             return None
         hashes = np.zeros(whole.rows, dtype=np.uint64)
@@ -84,7 +84,7 @@ _COMPARING: Final = "Comparing rows"
 
 
 def remember_rows(
-    remembered: Remembered, source: TableSource, table: Table | LongTable, context: Context
+    remembered: Remembered, source: TableSource, table: Table | BatchedTable, context: Context
 ) -> None:
     """Remember the rows of a project's table on this computer, unless they are very many."""
     if remembered.find(_ROWS, source.digest) is None:
@@ -121,7 +121,7 @@ def changed_sentence(
 
 
 def rows_compared(
-    document: Document, table: LongTable, remembered: Remembered, context: Context
+    document: Document, table: BatchedTable, remembered: Remembered, context: Context
 ) -> tuple[str, ...]:
     """Say which rows an edition adds, drops or moves, as far as this computer can tell."""
     source = document.source
@@ -134,7 +134,7 @@ def _known_rows(remembered: Remembered | None, source: TableSource) -> KnownRows
 
 
 def _rows_and_values(
-    document: Document, table: LongTable, known: KnownRows | None, context: Context
+    document: Document, table: BatchedTable, known: KnownRows | None, context: Context
 ) -> tuple[tuple[str, ...], dict[str, Hashes]]:
     """Say what the rows tell, and return a hash of each value that is in no domain."""
     source = document.source
@@ -148,16 +148,16 @@ def _rows_and_values(
     return (*_counted(document, table.rows), *(() if known else (unknown,))), strange
 
 
-def read_again(path: Place, options: ReadOptions, context: Context) -> LongTable:
+def read_again(path: Place, options: ReadOptions, context: Context) -> BatchedTable:
     """Return the rows of a file, in parts where it can be read so."""
     batches = open_batches(path, options, context)
     if batches is None:
-        return LongTable.of(read_file(path, options, context).table)
-    return LongTable(batches, Path())
+        return BatchedTable.of(read_file(path, options, context).table)
+    return BatchedTable(batches, Path())
 
 
 def _looked_through(
-    table: LongTable, document: Document, names: tuple[str, ...], context: Context
+    table: BatchedTable, document: Document, names: tuple[str, ...], context: Context
 ) -> tuple[Hashes, dict[str, Hashes]]:
     """Read a table once: hashes of its rows by some columns, and values that are in no domain.
 
@@ -191,7 +191,7 @@ def _outside(column: pd.Series, domain: set[Value | None]) -> Hashes:
 
 
 def read_now(
-    source: TableSource, table: Table | LongTable, path: Place, context: Context
+    source: TableSource, table: Table | BatchedTable, path: Place, context: Context
 ) -> tuple[Note, ...]:
     """Return what a table of an earlier version of reading would be by the present one, if another.
 
@@ -205,7 +205,7 @@ def read_now(
         Progress and cancelling.
     """
     options = replace(ReadOptions.from_dict(dict(source.options)), version=READING_VERSION)
-    before = LongTable.of(table).whole
+    before = BatchedTable.of(table).whole
     try:
         now = read_again(path, options, Part(context, 0.0, 0.4))
         found = tuple(_otherwise(before.batches, now.batches, Part(context, 0.4, 1.0)))
@@ -302,7 +302,7 @@ def awaits_comparison(document: Document) -> bool:
 def compared(
     remembered: Remembered,
     source: TableSource,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     path: Place,
     context: Context,
 ) -> tuple[tuple[Note, ...], bool]:
@@ -316,7 +316,7 @@ def compared(
 
 
 def told_once(
-    project: ProjectFile, table: Table | LongTable, path: Place, context: Context
+    project: ProjectFile, table: Table | BatchedTable, path: Place, context: Context
 ) -> tuple[Note, ...]:
     """Return what would be read otherwise by the present version, the first time it is asked.
 

@@ -40,8 +40,8 @@ from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger import Entry, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.groups import usual_knowledge
-from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.regenerate import changes_since
 from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.store.files import Clock, stamp
@@ -180,7 +180,7 @@ class ReportMaterial:
 
 
 def collect(
-    project: ProjectFile, table: Table | LongTable, clock: Clock, context: Context
+    project: ProjectFile, table: Table | BatchedTable, clock: Clock, context: Context
 ) -> ReportMaterial:
     """Collect what a report tells of.
 
@@ -209,7 +209,7 @@ def collect(
     findings = _findings(rows, known, releases, Part(context, 0.3, 0.8))
     units = repeated_units(table, Part(context, 0.8, 0.85))
     pooled = pooled_rows(document, attributes, units, releases, ReleaseBasis.EITHER, Silent())
-    whole = LongTable.of(table, project.path.parent)
+    whole = BatchedTable.of(table, project.path.parent)
     policies = TablePolicies(project, whole, Part(context, 0.9, 1.0))
     return ReportMaterial(
         document=document,
@@ -230,7 +230,7 @@ def collect(
             replace(
                 _inputs(rows, table, releases, known),
                 counts=() if tampering else count_tables_in(entries),
-                losses=partial(losses_by_records, project, LongTable.of(table)),
+                losses=partial(losses_by_records, project, BatchedTable.of(table)),
             )
         ),
         ways=_ways(document, known),
@@ -254,7 +254,7 @@ def _ways(document: Document, known: _KnownFigures) -> dict[str, dict[str, Leave
     }
 
 
-def _found(project: ProjectFile, table: Table | LongTable) -> tuple[Readiness, ...]:
+def _found(project: ProjectFile, table: Table | BatchedTable) -> tuple[Readiness, ...]:
     """Return what the check before a release finds; nothing where it can't be made."""
     if project.document.is_published_only:
         return ()
@@ -265,7 +265,7 @@ def _found(project: ProjectFile, table: Table | LongTable) -> tuple[Readiness, .
 
 def _inputs(
     rows: AllRows,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     releases: Sequence[ReleaseRecord],
     known: _KnownFigures,
 ) -> AuditInputs:
@@ -287,7 +287,7 @@ def _sections(inputs: AuditInputs) -> dict[AuditQuestion, tuple[Answer, ...]]:
 
 
 def _publication(
-    project: ProjectFile, table: Table | LongTable, context: Context
+    project: ProjectFile, table: Table | BatchedTable, context: Context
 ) -> Readiness | None:
     """Return what a check finds of a generalized table; None where it takes no releases' place."""
     if not project.document.is_published_only:
@@ -306,7 +306,7 @@ class _KnownFigures:
 
 
 def _known(
-    project: ProjectFile, table: Table | LongTable, rows: AllRows, context: Context
+    project: ProjectFile, table: Table | BatchedTable, rows: AllRows, context: Context
 ) -> _KnownFigures:
     """Return what is known of the rows."""
     document = project.document

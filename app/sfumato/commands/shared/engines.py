@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import DerivedKeys
     from sfumato.formats.table_format import TablePart
     from sfumato.project.document.model import Document
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
     from sfumato.project.release.plan import Plan
     from sfumato.project.release.release import RowsBy
     from sfumato.project.release.workers import ClassFacts, KeySource
@@ -82,7 +82,7 @@ def check_engine(document: Document, engine: str) -> None:
         )
 
 
-def rows_by(table: LongTable, engine: str, tell: Tell = None) -> RowsBy:
+def rows_by(table: BatchedTable, engine: str, tell: Tell = None) -> RowsBy:
     """Return what lets an engine make released rows of a table.
 
     The rows are in files of the engine's from when they are made until they are written. Whoever is
@@ -104,7 +104,7 @@ def rows_by(table: LongTable, engine: str, tell: Tell = None) -> RowsBy:
     return made
 
 
-def facts_here(plan: Plan, keys: DerivedKeys, table: LongTable) -> dict[str, ClassFacts]:
+def facts_here(plan: Plan, keys: DerivedKeys, table: BatchedTable) -> dict[str, ClassFacts]:
     """Return what classes of records tell that a recipient would see, counted in this process.
 
     Raises
@@ -138,7 +138,7 @@ class Cut:
     types: Mapping[str, pa.DataType]
 
     @classmethod
-    def of(cls, table: LongTable) -> Cut:
+    def of(cls, table: BatchedTable) -> Cut:
         """Return a long table in parts, at least two for each core where it is long enough."""
         rows = table.whole.rows // (2 * (os.cpu_count() or 1))
         parts = table.batches.parts(min(max(rows, _FEWEST_ROWS), _MOST_ROWS))

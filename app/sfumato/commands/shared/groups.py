@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document, Recipient
     from sfumato.project.project_file import ProjectFile
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
 
 EPSILON: Final = 0.3
@@ -45,7 +45,7 @@ SUBJECT: Final = (ATTRIBUTE, KNOWS, MEMORY, JSON)
 
 
 def read_question(
-    arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
+    arguments: Namespace, project: ProjectFile, table: Table | BatchedTable, context: Context
 ) -> RiskSubject:
     """Return the attribute that the arguments name, with all rows of the project's table.
 

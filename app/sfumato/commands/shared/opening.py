@@ -28,8 +28,8 @@ from sfumato.project.errors import ReleaseError
 if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.project.project_file import ProjectFile
-    from sfumato.project.release.long_survey import LongSurvey
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
+    from sfumato.project.release.table_survey import TableSurvey
 
 _NAMED: Final = {
     **{"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point": ".", "blank": " "},
@@ -99,7 +99,7 @@ MEMORY: Final = option(
 @contextmanager
 def opened_by_parts(
     arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
-) -> Iterator[tuple[ProjectFile, Table | LongTable, Context]]:
+) -> Iterator[tuple[ProjectFile, Table | BatchedTable, Context]]:
     """Open the project that the arguments name, and its source table.
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
@@ -122,7 +122,7 @@ def opened_by_parts(
 
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
         reading, rest = Part(context, 0.0, share), Part(context, share, 1.0)
-        table: Table | LongTable
+        table: Table | BatchedTable
         if getattr(arguments, "engine", None) is None:
             table = open_table(project, arguments.memory * 1e6, reading, tell)
         else:
@@ -178,7 +178,7 @@ def source_of(project: ProjectFile, context: Context) -> Table:
 
 
 def tell_versions(
-    project: ProjectFile, table: Table | LongTable, terminal: Terminal, context: Context
+    project: ProjectFile, table: Table | BatchedTable, terminal: Terminal, context: Context
 ) -> None:
     """Tell once what the present version of reading would read otherwise of an older project's."""
     from sfumato.commands.shared.remarks import lines_of, read_again
@@ -194,16 +194,16 @@ def tell_versions(
             terminal.note(line)
 
 
-def known_source(project: ProjectFile, memory: float, context: Context) -> Table | LongSurvey:
+def known_source(project: ProjectFile, memory: float, context: Context) -> Table | TableSurvey:
     """Return the source table, or what is known of one that would take more memory, in bytes.
 
     Raises what `source_of` does.
     """
-    from sfumato.project.release.long_survey import survey_of
-    from sfumato.project.source import is_long, open_long_source
+    from sfumato.project.release.table_survey import survey_of
+    from sfumato.project.source import exceeds_memory, open_long_source
 
     document = project.document
-    if document.source is not None and is_long(document, memory):
+    if document.source is not None and exceeds_memory(document, memory):
         part = Part(context, 0.0, 0.2)
         beside, remembered = project.path.parent, project.remembered
         if found := open_long_source(document, part, beside, remembered):

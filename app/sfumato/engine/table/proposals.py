@@ -283,7 +283,7 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
             _OF_EACH_RECORD,
         ),
         (
-            text and _long(profile) and profile.distinct >= _ENOUGH,
+            text and _is_running_text(profile) and profile.distinct >= _ENOUGH,
             "It looks like free text, which can name people.",
         ),
         (
@@ -304,7 +304,7 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
     return next((reason for applies, reason in signs if applies), "")
 
 
-def _long(profile: ColumnProfile) -> bool:
+def _is_running_text(profile: ColumnProfile) -> bool:
     return profile.mean_length is not None and profile.mean_length > _LONG_TEXT
 
 
@@ -395,7 +395,7 @@ def _kind(profile: ColumnProfile, words: tuple[str, ...], labelled: bool) -> Kin
         is_code = profile.numbers.whole and (few or _speaks_of(words, _CODES))
         return Kind.CATEGORICAL if is_code else Kind.NUMERIC
     if profile.type_name == "text" and (
-        profile.distinct > max(_MANY_TEXTS, profile.present // 5) or _long(profile)
+        profile.distinct > max(_MANY_TEXTS, profile.present // 5) or _is_running_text(profile)
     ):
         return Kind.TEXT
     return Kind.CATEGORICAL

@@ -21,8 +21,8 @@ from sfumato.engine.ladders.counts import MOST_ROWS, Counts
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import no_column
 from sfumato.project.document.model import Document, Unit, canonical_json, to_plain
-from sfumato.project.release.long_counts import series_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.bucket_counts import series_of
 from sfumato.project.release.units import units_in
 
 MOST_COLUMNS: Final = 4
@@ -185,7 +185,7 @@ def _names(domain: Domain) -> tuple[str, ...]:
     return tuple(MISSING_LABEL if value is None else str(value) for value in domain.values)
 
 
-def exact_counts(table: CountTable, rows: LongTable, keys: KeyRing, context: Context) -> Counts:
+def exact_counts(table: CountTable, rows: BatchedTable, keys: KeyRing, context: Context) -> Counts:
     """Return how many rows are in each cell, shape (cells,), in canonical order.
 
     Raises
@@ -266,7 +266,7 @@ class _Codes:
             ) from None
 
 
-def _check_units(unit: Unit, rows: LongTable, keys: KeyRing, context: Context) -> None:
+def _check_units(unit: Unit, rows: BatchedTable, keys: KeyRing, context: Context) -> None:
     found = [units_in(batch, unit, keys) for batch, _ in rows.read(unit.columns, "Units", context)]
     sizes = np.unique(np.concatenate(found), return_counts=True)[1]
     many = int((sizes > unit.most_rows).sum())

@@ -21,6 +21,7 @@ from sfumato.project.document.model import Document, Recipient
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.bundle_making import (
     folder_for,
     publish,
@@ -28,7 +29,6 @@ from sfumato.project.release.bundle_making import (
     staged,
     taking_turns,
 )
-from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release import source_of
 from sfumato.project.store.files import Staging, sync_tree
 
@@ -42,7 +42,7 @@ def no_check(_found: NoisyCounts) -> Sequence[Mapping[str, str]]:
 
 def counted_for(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     columns: Sequence[str],
     epsilon: float,
     context: Context,
@@ -54,14 +54,14 @@ def counted_for(
     SfumatoError
         As `count_table` and `exact_counts`, and if ε is out of range or the source changed.
     """
-    rows = LongTable.of(table, project.path.parent)
+    rows = BatchedTable.of(table, project.path.parent)
     records = count_tables_in(project.ledger.entries)
     return counted(project.document, rows, columns, epsilon, project.keys, records, context)
 
 
 def counted(
     document: Document,
-    rows: LongTable,
+    rows: BatchedTable,
     columns: Sequence[str],
     epsilon: float,
     keys: KeyRing,
@@ -82,7 +82,7 @@ def counted(
 
 def make_count_table(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     columns: Sequence[str],
     recipient: Recipient,
     epsilon: float,

@@ -27,7 +27,7 @@ from sfumato.project.count_tables.counting import (
 )
 from sfumato.project.count_tables.held import CountTableRecord
 from sfumato.project.document.model import Document, TableSource, canonical_json, to_plain
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def noisy_counts(
     root: CountTable,
     names: Sequence[str],
     epsilon: float,
-    rows: LongTable,
+    rows: BatchedTable,
     source: TableSource,
     keys: KeyRing,
     context: Context,

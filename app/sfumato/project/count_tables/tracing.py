@@ -21,7 +21,7 @@ from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
 from sfumato.project.count_tables.noise import edition_of, noisy_counts
 from sfumato.project.count_tables.verifying import folder_of, is_count_table, known_count_file
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 
 _LARGEST: Final = 1 << 27
 _TELLING: Final = 0.5
@@ -76,7 +76,7 @@ class TracedCounts:
 
 
 def trace_counts(
-    project: ProjectFile, table: LongTable, path: Path, context: Context
+    project: ProjectFile, table: BatchedTable, path: Path, context: Context
 ) -> TracedCounts | None:
     """Say whose table of counts a file is; None for what is none.
 
@@ -100,7 +100,7 @@ def trace_counts(
 
 def _traced(
     project: ProjectFile,
-    table: LongTable,
+    table: BatchedTable,
     file: Path,
     records: tuple[CountTableRecord, ...],
     context: Context,
@@ -148,7 +148,7 @@ def _counts_in(
 
 def _by_counts(
     project: ProjectFile,
-    table: LongTable,
+    table: BatchedTable,
     records: tuple[CountTableRecord, ...],
     found: tuple[tuple[str, ...], Cells],
     context: Context,

@@ -24,7 +24,7 @@ from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
 from sfumato.project.count_tables.noise import edition_of, noisy_counts
 from sfumato.project.count_tables.sdmx import SDMX_NAME
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.withdrawal import check_withdrawn
 
 _LARGEST: Final = 1 << 28
@@ -87,7 +87,7 @@ def known_count_file(
 
 
 def check_count_table(
-    project: ProjectFile, table: LongTable, path: Path, context: Context
+    project: ProjectFile, table: BatchedTable, path: Path, context: Context
 ) -> tuple[Check, ...]:
     """Check a bundle against the ledger and, made again, against the source table.
 
@@ -169,7 +169,7 @@ def _checks_of_files(
 
 
 def _made_again(
-    project: ProjectFile, table: LongTable, record: CountTableRecord, context: Context
+    project: ProjectFile, table: BatchedTable, record: CountTableRecord, context: Context
 ) -> Check:
     """Compare the recorded bytes of the figures with those that key and table give today."""
     document, title = project.document, "Counts"

@@ -63,9 +63,9 @@ from sfumato.project.publication.publish import (
     rows_made,
 )
 from sfumato.project.recovery import AtStep, no_step
+from sfumato.project.release.batched_table import BatchedTable, naming_rows
+from sfumato.project.release.bucket_counts import columns_of
 from sfumato.project.release.bundle_making import ReleaseOutcome, taking_turns
-from sfumato.project.release.long_counts import columns_of
-from sfumato.project.release.long_table import LongTable, naming_rows
 from sfumato.project.release.release import source_of
 from sfumato.project.release.release_compatibility import check_source, rows_of
 
@@ -133,7 +133,7 @@ class FurtherEdition:
 
 def publish_further(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     out_folder: Path,
     format_name: str,
     context: Context,

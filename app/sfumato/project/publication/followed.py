@@ -32,7 +32,7 @@ from sfumato.project.document.model import canonical_json, to_plain
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.publication.prepared import ClassedRows, Prepared
 from sfumato.project.publication.public_counts import our_classes
-from sfumato.project.release.long_counts import columns_of
+from sfumato.project.release.bucket_counts import columns_of
 from sfumato.project.release.release_compatibility import rows_of
 
 FOLLOWED: Final = "followed"

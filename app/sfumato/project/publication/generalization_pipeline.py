@@ -54,8 +54,8 @@ from sfumato.project.publication.joint_search import (
 )
 from sfumato.project.publication.prepared import ClassedRows, Prepared, decided_in
 from sfumato.project.publication.public_counts import check_counts, read_counts
-from sfumato.project.release.long_table import LongTable, Summary
-from sfumato.project.release.long_views import DistinctRecords, rows_apart
+from sfumato.project.release.batched_table import BatchedTable, Summary
+from sfumato.project.release.batched_views import DistinctRecords, rows_apart
 from sfumato.project.release.release_columns import check_columns
 
 
@@ -93,12 +93,12 @@ def proposed(document: Document) -> Generalization | None:
     return Generalization(document.sensitive[0].name, names)
 
 
-def in_parts(table: Table | LongTable, beside: Path | None = None) -> LongTable:
+def in_parts(table: Table | BatchedTable, beside: Path | None = None) -> BatchedTable:
     """Return a table whose rows, all of them, are read in parts, whether it is in memory or not."""
-    return LongTable.of(table, beside or Path(tempfile.gettempdir())).whole
+    return BatchedTable.of(table, beside or Path(tempfile.gettempdir())).whole
 
 
-def looked_at(document: Document, table: LongTable, context: Context) -> Summary:
+def looked_at(document: Document, table: BatchedTable, context: Context) -> Summary:
     """Return rows of every sort, and what occurs of the sensitive attribute, found in one pass.
 
     Raises
@@ -110,7 +110,7 @@ def looked_at(document: Document, table: LongTable, context: Context) -> Summary
     return table.summary(replace(document, policy=(), unit=None), context, False, names)
 
 
-def sensitive_in(document: Document, table: LongTable, context: Context) -> ColumnSpec:
+def sensitive_in(document: Document, table: BatchedTable, context: Context) -> ColumnSpec:
     """Return the sensitive attribute with its domain, which the rows suggest where none is stated.
 
     Raises
@@ -131,7 +131,7 @@ def sensitive_in(document: Document, table: LongTable, context: Context) -> Colu
     return replace(document.column(name), domain=domain)
 
 
-def prepare(document: Document, table: Table | LongTable, context: Context) -> Prepared:
+def prepare(document: Document, table: Table | BatchedTable, context: Context) -> Prepared:
     """Count the rows that differ by the hierarchies, and read the other holders' tables.
 
     Raises
@@ -209,7 +209,7 @@ def check_roles(document: Document) -> None:
 
 
 def _apart(
-    document: Document, table: LongTable, sensitive: ColumnSpec, context: Context
+    document: Document, table: BatchedTable, sensitive: ColumnSpec, context: Context
 ) -> DistinctRecords:
     """Return the rows that quasi-identifiers and the sensitive attribute tell apart."""
     names = decided_in(document).quasi_identifiers
@@ -219,7 +219,7 @@ def _apart(
     return rows_apart(table, document.columns, recipes, floor, context, unit, sensitive)
 
 
-def search_table(document: Document, table: Table | LongTable, context: Context) -> Searched:
+def search_table(document: Document, table: Table | BatchedTable, context: Context) -> Searched:
     """Find every safe node, and the best of them.
 
     Raises the errors of `prepare`.
@@ -400,7 +400,7 @@ class PipelineResult:
     no_solution: NoSolution | None = None
 
 
-def find(document: Document, table: Table | LongTable, context: Context) -> PipelineResult:
+def find(document: Document, table: Table | BatchedTable, context: Context) -> PipelineResult:
     """Find the safe nodes; where there are none, what stands in the way.
 
     Raises

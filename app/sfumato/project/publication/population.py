@@ -50,15 +50,15 @@ from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.publication.prepared import ClassedRows, Prepared, decided_in
-from sfumato.project.release.byproducts import released_weights, weight_column
-from sfumato.project.release.long_counts import (
+from sfumato.project.release.batched_table import naming_rows
+from sfumato.project.release.bucket_counts import (
     Buckets,
     RowsUnits,
     columns_of,
     put_marks,
     put_weights,
 )
-from sfumato.project.release.long_table import naming_rows
+from sfumato.project.release.byproducts import released_weights, weight_column
 from sfumato.project.release.units import row_marks, units_in
 from sfumato.project.rules.text import suggestion
 

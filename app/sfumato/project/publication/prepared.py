@@ -41,7 +41,9 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.hierarchies import table_of
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_counts import (
+from sfumato.project.release.batched_table import BatchedTable, naming_rows
+from sfumato.project.release.batched_views import DistinctRecords
+from sfumato.project.release.bucket_counts import (
     Buckets,
     Packing,
     RowsUnits,
@@ -50,9 +52,7 @@ from sfumato.project.release.long_counts import (
     put_marks,
     units_by_class,
 )
-from sfumato.project.release.long_release import RowSelection
-from sfumato.project.release.long_table import LongTable, naming_rows
-from sfumato.project.release.long_views import DistinctRecords
+from sfumato.project.release.release_stream import RowSelection
 from sfumato.project.release.uniqueness import AloneInPublication, published_as_they_are
 from sfumato.project.release.units import row_marks, units_in
 
@@ -87,7 +87,7 @@ class Prepared:
     """
 
     document: Document = field(repr=False)
-    table: LongTable = field(repr=False)
+    table: BatchedTable = field(repr=False)
     coded: CodedTable
     hierarchies: tuple[Hierarchy, ...]
     criteria: tuple[Criterion, ...]

@@ -61,6 +61,7 @@ from sfumato.project.publication.generalization_pipeline import (
 from sfumato.project.publication.population import read_population, risks_of, told
 from sfumato.project.publication.prepared import ClassedRows, counted_rows, decided_in
 from sfumato.project.recovery import AtStep, no_step
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.batches import schema_of
 from sfumato.project.release.bundle_making import (
     BundleSpec,
@@ -69,8 +70,6 @@ from sfumato.project.release.bundle_making import (
     taking_turns,
 )
 from sfumato.project.release.byproducts import labels_from_rows, labels_sentence
-from sfumato.project.release.long_release import UNIT, WHERE, stream_of
-from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import bundle_stem, source_of
 from sfumato.project.release.release_compatibility import (
@@ -78,6 +77,7 @@ from sfumato.project.release.release_compatibility import (
     check_source,
     rows_of,
 )
+from sfumato.project.release.release_stream import UNIT, WHERE, stream_of
 from sfumato.project.release.uniqueness import (
     AloneInPublication,
     publication_limits,
@@ -146,7 +146,7 @@ class Published:
 
 def publish_table(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     out_folder: Path,
     format_name: str,
     context: Context,
@@ -221,7 +221,7 @@ def bundle_made(
     return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
 
-def publication_of(document: Document, table: LongTable, context: Context) -> Published:
+def publication_of(document: Document, table: BatchedTable, context: Context) -> Published:
     """Return the generalized table that a document asks for, checked.
 
     Raises

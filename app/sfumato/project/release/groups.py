@@ -32,7 +32,7 @@ from sfumato.engine.table.micro_groups import (
 from sfumato.engine.table.table import EncodedColumn, GroupAssignment, Table
 from sfumato.formats.columns.arrays import NativeColumn
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_counts import Packing, series_of
+from sfumato.project.release.bucket_counts import Packing, series_of
 
 
 def public_columns(document: Document, settings: Settings, mechanism: str) -> tuple[str, ...]:

@@ -20,19 +20,24 @@ from sfumato.project.adoption.rows import AdoptedReleaseReader
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.batches import table_of
-from sfumato.project.release.group_shuffle import group_columns, mark_of, marks_as_told
-from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_release import drawn_groups, fitted_rows, stream_of
-from sfumato.project.release.long_table import LongTable, ReleaseSummary, SummaryKey, naming_rows
-from sfumato.project.release.long_views import (
-    LongView,
+from sfumato.project.release.batched_table import (
+    BatchedTable,
+    ReleaseSummary,
+    SummaryKey,
+    naming_rows,
+)
+from sfumato.project.release.batched_views import (
+    BatchedView,
+    batched_view,
     counted_view,
-    long_view,
     suppressed_in_parts,
 )
+from sfumato.project.release.batches import table_of
+from sfumato.project.release.group_shuffle import group_columns, mark_of, marks_as_told
+from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.plan import KnownHashes, Plan, Releaser
 from sfumato.project.release.release_columns import EncodedTable, check_columns, material_with
+from sfumato.project.release.release_stream import drawn_groups, fitted_rows, stream_of
 from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.release.views import Coarsening, coarsening_of
 from sfumato.project.store.remembered import Remembered
@@ -40,14 +45,14 @@ from sfumato.project.store.remembered import Remembered
 _SUMMARY: Final = "summary"
 
 
-def recall_summary(remembered: Remembered, document: Document, table: LongTable) -> None:
+def recall_summary(remembered: Remembered, document: Document, table: BatchedTable) -> None:
     """Let a table know what was found out before about the same rows by the same columns."""
     about = _about(document)
     if about and (found := remembered.find(_SUMMARY, about)) is not None:
         table.recall(document, found)
 
 
-def remember_summary(remembered: Remembered, document: Document, table: LongTable) -> None:
+def remember_summary(remembered: Remembered, document: Document, table: BatchedTable) -> None:
     """Remember what a release needs of a table that was looked through, if that is little."""
     about = _about(document)
     if about and not (summary := table.summary(document, Silent())).groups:
@@ -77,8 +82,8 @@ class PreparedTable:
         The source table, in memory or not.
     """
 
-    def __init__(self, project: ProjectFile, table: Table | LongTable) -> None:
-        self._project, self.table = project, LongTable.of(table, project.path.parent)
+    def __init__(self, project: ProjectFile, table: Table | BatchedTable) -> None:
+        self._project, self.table = project, BatchedTable.of(table, project.path.parent)
         recall_summary(project.remembered, project.document, self.table)
         source = project.document.source
         digest = "" if source is None else source.digest
@@ -96,7 +101,7 @@ class PreparedTable:
         self._several = self.table.at_once >= self.table.rows
 
     @property
-    def left(self) -> LongTable:
+    def left(self) -> BatchedTable:
         """The rows that leave by the project's document."""
         return leaving_rows(self.table, self._project.document, self._project.keys, Silent())
 
@@ -120,14 +125,14 @@ class PreparedTable:
         summary = self.summary(context)
         return material_with(document, summary.witnesses, summary.encoded)
 
-    def seen(self, coarsening: Coarsening | None) -> LongView | None:
-        """Return what a view makes of the table; raises what `long_view` does."""
+    def seen(self, coarsening: Coarsening | None) -> BatchedView | None:
+        """Return what a view makes of the table; raises what `batched_view` does."""
         if coarsening is None:
             return None
         columns = self.material(Silent()).document.columns
-        return long_view(self.left, columns, coarsening, Silent())
+        return batched_view(self.left, columns, coarsening, Silent())
 
-    def suppressed(self, seen: LongView) -> tuple[str, ...]:
+    def suppressed(self, seen: BatchedView) -> tuple[str, ...]:
         """Return what a plan lists of the rows that a view suppresses, found in one pass."""
         return suppressed_in_parts(seen, self.left, self._project.keys, Silent())
 
@@ -149,7 +154,7 @@ class PreparedTable:
         return counted_view(self.left, document, recipient, context).alone
 
     def released(
-        self, plan: Plan, seen: LongView | None, context: Context
+        self, plan: Plan, seen: BatchedView | None, context: Context
     ) -> tuple[pd.DataFrame, RowStream]:
         """Return some released rows of every sort, and what makes all while they are written."""
         keys, left = self._project.keys, self.left

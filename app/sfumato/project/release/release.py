@@ -44,6 +44,7 @@ from sfumato.project.errors import ReleaseError, SourceChanged
 from sfumato.project.ledger import EntryKind, ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.bundle_making import (
     BundleSpec,
     ReleaseOutcome,
@@ -60,7 +61,6 @@ from sfumato.project.release.byproducts import (
     exact_byproducts,
     linking_limits,
 )
-from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.prepared import PreparedTable, RowsBy
 from sfumato.project.release.release_columns import (
@@ -98,7 +98,7 @@ __all__ = ["PreparedTable", "ReleaseOutcome", "RowsBy", "make_release"]
 
 def make_release(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     recipient_name: str,
     out_folder: Path,
     format_name: str,
@@ -440,7 +440,7 @@ def release_id_of(
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
 
 
-def source_of(document: Document, table: Table | LongTable) -> TableSource:
+def source_of(document: Document, table: Table | BatchedTable) -> TableSource:
     """Return the document's source, where the table can be it.
 
     Raises
@@ -491,7 +491,7 @@ PLAN_FORMAT: Final = "plan and keys"
 
 def make_plan(
     project: ProjectFile,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     recipient_name: str,
     plan_path: Path,
     keys_path: Path,

@@ -39,7 +39,7 @@ from sfumato.project.release.views import Coarsening
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnS
     return kept
 
 
-def check_columns(document: Document, table: Table | LongTable) -> None:
+def check_columns(document: Document, table: Table | BatchedTable) -> None:
     """Refuse a table whose columns are not the document's.
 
     Raises

@@ -26,8 +26,8 @@ from sfumato.project.document.entry_plan import EntryPlan, planned_levels
 from sfumato.project.document.model import Document, PolicyEntry, TableSource, canonical_json
 from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.long_views import suppressed_together
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.batched_views import suppressed_together
 from sfumato.project.release.views import Coarsening, coarsening_of
 
 CONTRADICTED: Final = Sentence(
@@ -347,7 +347,7 @@ def _sentence(
 
 def crossing_views(
     document: Document,
-    table: LongTable | None,
+    table: BatchedTable | None,
     source: TableSource | None,
     recipient: str,
     coarsening: Coarsening | None,
@@ -395,7 +395,7 @@ _Seen = tuple[Document, Coarsening | None]
 _EXACT: Final = (None, None)
 
 
-def _in_one_chain(table: LongTable | None, one: _Seen, other: _Seen) -> bool:
+def _in_one_chain(table: BatchedTable | None, one: _Seen, other: _Seen) -> bool:
     names = {name for _, view in (one, other) if view is not None for name in view.hierarchies}
     return any(
         all(_refines(name, finer, coarser) for name in names)
@@ -439,7 +439,7 @@ def _specs(policy: Document, view: Coarsening) -> dict[str, ColumnSpec]:
     return {c.name: c for c in policy.columns if c.name in view.hierarchies}
 
 
-def _suppression_nested(table: LongTable | None, finer: _Seen, coarser: _Seen) -> bool:
+def _suppression_nested(table: BatchedTable | None, finer: _Seen, coarser: _Seen) -> bool:
     (policy, fine), (other, coarse) = finer, coarser
     if fine is None or table is None or all(step.k == 1 for step in fine.steps):
         return True

@@ -45,7 +45,7 @@ from sfumato.engine.table.table import (
 from sfumato.formats.bundles.contents import UnitTold
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document, Unit
-from sfumato.project.release.long_counts import RowsUnits, series_of
+from sfumato.project.release.bucket_counts import RowsUnits, series_of
 
 Codes = npt.NDArray[np.int64]
 RecordIds = npt.NDArray[np.uint64]
@@ -452,7 +452,7 @@ Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class LongUnits:
+class LeavingUnits:
     """The units of a long table, and which of their rows leave.
 
     Parameters

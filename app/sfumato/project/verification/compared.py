@@ -30,8 +30,8 @@ from sfumato.engine.table.combinations import Marks, value_marks
 from sfumato.formats.bundles.reading import Bundle, data_batches
 from sfumato.formats.formulas import rows_with_escapes, unescaped
 from sfumato.formats.table_format import BATCH_ROWS, PLACE, RowStream
-from sfumato.project.release.long_counts import Buckets, series_of
-from sfumato.project.release.long_release import UNIT
+from sfumato.project.release.bucket_counts import Buckets, series_of
+from sfumato.project.release.release_stream import UNIT
 from sfumato.project.release.witnesses import frame_of
 
 Names = tuple[str, ...]

@@ -16,7 +16,7 @@ from sfumato.formats.files import digest_of, is_file
 from sfumato.project.count_tables.verifying import known_count_file
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.verification.verify import VerificationReport, verify_bundle
 from sfumato.project.withdrawal import check_withdrawn
 
@@ -73,7 +73,7 @@ def find_file(path: Path, releases: Sequence[ReleaseRecord], context: Context) -
 
 
 def verify_file(
-    project: ProjectFile, table: Table | LongTable, path: Path, context: Context
+    project: ProjectFile, table: Table | BatchedTable, path: Path, context: Context
 ) -> VerificationReport:
     """Examine what a person has of a release: a whole bundle, or one of its files for itself.
 

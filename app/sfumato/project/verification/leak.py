@@ -27,7 +27,7 @@ from sfumato.formats.options import BadValues
 from sfumato.formats.reading import detect_options, read_file
 from sfumato.project.errors import NotTraceable
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.verification.leak_candidates import (
     LeakCandidate,
     candidates_of,
@@ -74,7 +74,7 @@ def read_leak(
 
 
 def trace_file(
-    project: ProjectFile, table: Table | LongTable, leak: Table, context: Context
+    project: ProjectFile, table: Table | BatchedTable, leak: Table, context: Context
 ) -> LeakReport:
     """Say which of a project's releases a leaked table comes from.
 
@@ -98,7 +98,7 @@ def trace_file(
         If a row does not fit a policy in force, too many are like leaked ones, or groups of
         records can't be drawn in parts.
     """
-    rows = LongTable.of(table, project.path.parent)
+    rows = BatchedTable.of(table, project.path.parent)
     sources = LeakRows(project, rows, Part(context, 0.0, 0.3))
     return _traced(project, sources, leak, Part(context, 0.3, 1.0))
 

@@ -22,10 +22,10 @@ from sfumato.engine.disclosure.tracing import ABSENT, RowGroups
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.bucket_counts import CountedOpenColumn
 from sfumato.project.release.groups import public_columns
-from sfumato.project.release.long_counts import CountedOpenColumn
-from sfumato.project.release.long_leaving import look_at_units
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.leaving_units import look_at_units
 from sfumato.project.release.units import units_in
 from sfumato.project.release.witnesses import frame_of
 from sfumato.project.verification.leak_candidates import LeakCandidate, made_again, opened
@@ -53,7 +53,7 @@ class LeakRows:
         Progress and cancelling.
     """
 
-    def __init__(self, project: ProjectFile, table: LongTable, context: Context) -> None:
+    def __init__(self, project: ProjectFile, table: BatchedTable, context: Context) -> None:
         self._table, self._keys = table, project.keys
         self.policies = TablePolicies(project, table, context)
         self._units: dict[tuple[int, str], UnitsLeft] = {}

@@ -28,15 +28,15 @@ from sfumato.project.adoption.rows import AdoptedReleaseReader
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.batched_table import BatchedTable, ReleaseSummary
+from sfumato.project.release.batched_views import BatchedView, batched_view
 from sfumato.project.release.groups import GroupsInParts, public_columns
-from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_release import UNIT, WHERE, drawn_groups, stream_of
-from sfumato.project.release.long_table import LongTable, ReleaseSummary
-from sfumato.project.release.long_views import LongView, long_view
+from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.plan import Plan, open_column
 from sfumato.project.release.prepared import recall_summary
 from sfumato.project.release.regenerate import PartOf, PoliciesInForce, Regenerator
 from sfumato.project.release.release_columns import EncodedTable, material_with, plan_for
+from sfumato.project.release.release_stream import UNIT, WHERE, drawn_groups, stream_of
 from sfumato.project.release.views import Coarsening
 from sfumato.project.release.witnesses import frame_of
 from sfumato.project.verification.leak_candidates import LeakCandidate
@@ -69,12 +69,12 @@ class PolicyContext:
 
     material: EncodedTable
     today: Document
-    left: LongTable
+    left: BatchedTable
     rungs: AdoptedReleaseReader
     keys: KeyRing = field(repr=False)
     counted: Mapping[str, GroupsInParts]
     groups: dict[tuple[str, ...], GroupsInParts] = field(default_factory=dict)
-    views: dict[str, LongView | None] = field(default_factory=dict)
+    views: dict[str, BatchedView | None] = field(default_factory=dict)
 
     def look_through(self, candidate: LeakCandidate, keys: KeyRing) -> None:
         """Find what a candidate shows of the rows that depends on others, unless that is known."""
@@ -109,7 +109,9 @@ class PolicyContext:
         )
         seen = None
         if match.view is not None:
-            seen = long_view(left, material.document.columns, match.view, Part(context, 0.0, 0.5))
+            seen = batched_view(
+                left, material.document.columns, match.view, Part(context, 0.0, 0.5)
+            )
         groups = self._drawn(plan, self.keys, Part(context, 0.5, 1.0))
         adopted = {each.key: maker.rungs_of(each) for each in entries}
         releaser = plan.bind(self.keys, seen, True, groups, adopted, placed=True)
@@ -157,7 +159,7 @@ class PolicyContext:
         if repr(view) not in self.views:
             try:
                 columns = self.material.document.columns
-                seen = long_view(self.left, columns, view, Silent())
+                seen = batched_view(self.left, columns, view, Silent())
             except TableError:
                 raise
             except SfumatoError:
@@ -168,7 +170,7 @@ class PolicyContext:
 class TablePolicies(PoliciesInForce):
     """Knows of each policy in force what its attributes come to in all rows."""
 
-    def __init__(self, project: ProjectFile, table: LongTable, context: Context) -> None:
+    def __init__(self, project: ProjectFile, table: BatchedTable, context: Context) -> None:
         self.table, self._context = table, context
         self._rungs = AdoptedReleaseReader(table.to_match(Silent()), (project.path.parent,))
         self._contexts: dict[int, PolicyContext] = {}
@@ -198,7 +200,7 @@ class TablePolicies(PoliciesInForce):
         return made
 
     def _looked_through(
-        self, policy: Document, left: LongTable
+        self, policy: Document, left: BatchedTable
     ) -> tuple[ReleaseSummary, dict[str, EncodedColumn]]:
         """Return what is known of the table, and of the policy's attributes."""
         found = left.summary(policy, self._context, for_checks=False)
@@ -213,12 +215,12 @@ class TablePolicies(PoliciesInForce):
 class RecalledPolicies(TablePolicies):
     """Knows of numbers only what a release has to, so that a table need not be looked through."""
 
-    def __init__(self, project: ProjectFile, table: LongTable, context: Context) -> None:
+    def __init__(self, project: ProjectFile, table: BatchedTable, context: Context) -> None:
         super().__init__(project, table, context)
         self._remembered, self._source = project.remembered, project.document.source
 
     def _looked_through(
-        self, policy: Document, left: LongTable
+        self, policy: Document, left: BatchedTable
     ) -> tuple[ReleaseSummary, dict[str, EncodedColumn]]:
         recall_summary(self._remembered, replace(policy, source=self._source), left)
         found = left.for_release(policy, self._context, for_checks=False)

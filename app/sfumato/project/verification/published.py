@@ -33,8 +33,8 @@ from sfumato.project.publication.prepared import (
     decided_in,
 )
 from sfumato.project.publication.publish import hierarchies_digest, rows_made
-from sfumato.project.release.long_counts import RowsUnits, columns_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.bucket_counts import RowsUnits, columns_of
 from sfumato.project.verification.compared import (
     BundleComparison,
     all_rows_within,
@@ -45,7 +45,7 @@ from sfumato.project.verification.compared import (
 
 def check_publication(
     project: ProjectFile,
-    table: LongTable,
+    table: BatchedTable,
     bundle: Bundle,
     record: ReleaseRecord,
     folder: Path,
@@ -83,7 +83,7 @@ def check_publication(
 
 def _checks(
     project: ProjectFile,
-    table: LongTable,
+    table: BatchedTable,
     bundle: Bundle,
     record: ReleaseRecord,
     folder: Path,

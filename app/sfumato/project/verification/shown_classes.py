@@ -15,14 +15,14 @@ from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
 from sfumato.engine.table.combinations import value_marks
 from sfumato.formats.bundles.reading import Bundle
-from sfumato.project.release.long_counts import (
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.bucket_counts import (
     Buckets,
     RowsUnits,
     class_sizes,
     put_marks,
     series_of,
 )
-from sfumato.project.release.long_table import LongTable
 from sfumato.project.verification.compared import BundleComparison, Order
 from sfumato.project.verification.recognition import RecognizedRelease
 
@@ -79,7 +79,7 @@ class ShownClasses:
 
 
 def classes_in(
-    bundle: Bundle, match: RecognizedRelease, table: LongTable, stack: ExitStack
+    bundle: Bundle, match: RecognizedRelease, table: BatchedTable, stack: ExitStack
 ) -> ShownClasses | None:
     """Return what counts the classes of the quasi-identifiers; None where a view shows none."""
     columns = [field.column for field in bundle.descriptor.fields]

@@ -24,7 +24,7 @@ from sfumato.formats.files import printable
 from sfumato.project.count_tables.verifying import check_count_table, is_count_table
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.regenerate import changes_since
 from sfumato.project.verification.chain import check_entries
 from sfumato.project.verification.compared import Order, all_rows_within, compared_rows
@@ -80,7 +80,7 @@ class VerificationReport:
 
 
 def verify_bundle(
-    project: ProjectFile, table: Table | LongTable, bundle_path: Path, context: Context
+    project: ProjectFile, table: Table | BatchedTable, bundle_path: Path, context: Context
 ) -> VerificationReport:
     """Examine a bundle against the project, its ledger and the source table.
 
@@ -104,7 +104,7 @@ def verify_bundle(
     VerificationReport
         The checks and the release that was recognised.
     """
-    rows = LongTable.of(table, project.path.parent)
+    rows = BatchedTable.of(table, project.path.parent)
     if is_count_table(bundle_path):
         return VerificationReport(check_count_table(project, rows, bundle_path, context))
     try:
@@ -122,7 +122,7 @@ class _Verification:
     def __init__(
         self,
         project: ProjectFile,
-        table: LongTable,
+        table: BatchedTable,
         bundle: Bundle,
         folder: Path,
         context: Context,

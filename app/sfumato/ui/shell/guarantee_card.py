@@ -161,7 +161,7 @@ class GuaranteeCard(QFrame):
             if releases or pooled
             else session.steps.guarantee()
         )
-        if found.promises and session.long and not session.long.insight.looked_for_units:
+        if found.promises and session.batched and not session.batched.insight.looked_for_units:
             found = replace(found, cautions=(*found.cautions, IN_PARTS))
         return found
 

@@ -14,7 +14,7 @@ from sfumato.analysis.open_figures import NAMED, OpenFigure, left_out, made_coar
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import PromiseFigure
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_survey import surveyed
+from sfumato.project.release.table_survey import surveyed
 from sfumato.ui.look.theme import Space, TextSize, font
 from sfumato.ui.look.wording import apart, number, spoken, typeset
 from sfumato.ui.state.insights import column_source

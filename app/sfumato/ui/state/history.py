@@ -8,7 +8,7 @@ from typing import Final
 
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.ui.state.insights import LongSource
+from sfumato.ui.state.insights import SurveyedTable
 
 STEPS_KEPT: Final = 200
 
@@ -18,7 +18,7 @@ class EditState:
     """What an edit can change: the document, and the table it is about."""
 
     document: Document
-    table: Table | LongSource | None = None
+    table: Table | SurveyedTable | None = None
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class History:
         self._undo.append(EditStep(text, before, merge_key, panel))
         del self._undo[:-STEPS_KEPT]
 
-    def forget_old_tables(self, present: Table | LongSource | None) -> None:
+    def forget_old_tables(self, present: Table | SurveyedTable | None) -> None:
         """Drop the steps that lead back beyond the table before the present one."""
-        earlier: Table | LongSource | None = None
+        earlier: Table | SurveyedTable | None = None
         for place in range(len(self._undo) - 1, -1, -1):
             table = self._undo[place].before.table
             if table is None or table is present or table is earlier:

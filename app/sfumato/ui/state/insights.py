@@ -30,9 +30,9 @@ from sfumato.engine.table.repeated_units import (
 from sfumato.engine.table.table import EncodedColumn, Table, encode_column
 from sfumato.jobs import JobRunner
 from sfumato.project.document.model import Unit
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.groups import groups_by
-from sfumato.project.release.long_survey import LongSurvey, survey_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.table_survey import TableSurvey, survey_of
 from sfumato.project.release.units import by_unit
 
 _MOST_DIFFERENT: Final = 0.9
@@ -90,7 +90,7 @@ def look_at(table: Table, context: Context) -> Insight:
 
 
 @dataclass(eq=False)
-class LongSource:
+class SurveyedTable:
     """A table that is too long for memory, as far as it is known.
 
     Nothing of it is a `Table` but `sample`, so that nothing takes some rows for all.
@@ -103,11 +103,11 @@ class LongSource:
         What looking at its columns told.
     """
 
-    survey: LongSurvey
+    survey: TableSurvey
     insight: Insight
 
     @property
-    def table(self) -> LongTable:
+    def table(self) -> BatchedTable:
         """The rows."""
         return self.survey.table
 
@@ -122,18 +122,18 @@ class LongSource:
         return SampledColumns(self.sample, self.table.rows)
 
 
-def column_source(held: Table | LongSource | None) -> Table | LongSurvey | None:
+def column_source(held: Table | SurveyedTable | None) -> Table | TableSurvey | None:
     """Return what has every value of each column; of a long table, hardly any twice."""
-    return held.survey if isinstance(held, LongSource) else held
+    return held.survey if isinstance(held, SurveyedTable) else held
 
 
-def look_at_long(table: LongTable, context: Context) -> LongSource:
+def look_at_batches(table: BatchedTable, context: Context) -> SurveyedTable:
     """Look at all rows of a long table once (for a job)."""
     survey = survey_of(table, Part(context, 0.0, 0.95))
     proposed = survey.proposals()
     names = [each.spec.name for each in proposed if each.spec.role is not Role.IDENTIFYING]
     relations = exact_relations(survey.sample, names, Part(context, 0.95, 1.0))
-    return LongSource(survey, Insight(survey.profiles, proposed, (), relations, False))
+    return SurveyedTable(survey, Insight(survey.profiles, proposed, (), relations, False))
 
 
 class Insights:
@@ -271,7 +271,7 @@ class AttributeCache:
         entry = self._entries.get(name)
         return entry.error if entry is not None else None
 
-    def get(self, table: Table | LongSource, wanted: Wanted) -> EncodedColumn | None:
+    def get(self, table: Table | SurveyedTable, wanted: Wanted) -> EncodedColumn | None:
         """Return the encoded column, or None when it is being encoded or can't be."""
         name = wanted.spec.name
         entry = self._entries.get(name)
@@ -283,7 +283,7 @@ class AttributeCache:
             self._start(table, wanted)
         return self._entries[name].encoded
 
-    def _start(self, table: Table | LongSource, wanted: Wanted) -> None:
+    def _start(self, table: Table | SurveyedTable, wanted: Wanted) -> None:
         name = wanted.spec.name
         self._entries[name] = _Entry(wanted)
 
@@ -301,10 +301,10 @@ class AttributeCache:
             self._announce(name)
 
 
-def _encode(table: Table | LongSource, wanted: Wanted, context: Context) -> _Entry:
+def _encode(table: Table | SurveyedTable, wanted: Wanted, context: Context) -> _Entry:
     try:
-        if isinstance(table, LongSource):
-            return _Entry(wanted, _encoded_long(table, wanted, context))
+        if isinstance(table, SurveyedTable):
+            return _Entry(wanted, _encoded_in_batches(table, wanted, context))
         encoded = encode_column(table, wanted.spec)
         if wanted.unit is not None:
             encoded = by_unit(wanted.unit, units_of(table, wanted.unit.columns), encoded)
@@ -315,7 +315,7 @@ def _encode(table: Table | LongSource, wanted: Wanted, context: Context) -> _Ent
         return _Entry(wanted, error=error)
 
 
-def _encoded_long(table: LongSource, wanted: Wanted, context: Context) -> EncodedColumn:
+def _encoded_in_batches(table: SurveyedTable, wanted: Wanted, context: Context) -> EncodedColumn:
     spec, unit, part = wanted.spec, wanted.unit, Part(context, 0.0, 0.3)
     if wanted.public is not None:
         encoded = table.survey.encoded(spec, part)

@@ -38,7 +38,7 @@ from sfumato.ui.state.insights import (
     Insight,
     Insights,
     LatestAnswer,
-    LongSource,
+    SurveyedTable,
     Wanted,
 )
 from sfumato.ui.state.settings import MemoryLimit, MemoryStore, RecentProjects, Store
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.repeated_units import RepeatedUnit
     from sfumato.project.ledger import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
-    from sfumato.project.release.long_table import LongTable
+    from sfumato.project.release.batched_table import BatchedTable
 
 AUTOSAVE_MILLISECONDS: Final = 800
 
@@ -162,25 +162,25 @@ class Session(QObject):
         return held if isinstance(held, Table) else None
 
     @property
-    def long(self) -> LongSource | None:
+    def batched(self) -> SurveyedTable | None:
         """The table that is too long for memory and read in parts; None where it is not."""
         held = self._state.table
-        return held if isinstance(held, LongSource) else None
+        return held if isinstance(held, SurveyedTable) else None
 
     @property
-    def source(self) -> Table | LongTable | None:
+    def source(self) -> Table | BatchedTable | None:
         """All rows, in memory or not: what releases are made from."""
-        return self.table if self.long is None else self.long.table
+        return self.table if self.batched is None else self.batched.table
 
     @property
-    def held(self) -> Table | LongSource | None:
+    def held(self) -> Table | SurveyedTable | None:
         """The table as it is held; see `table` and `long`."""
         return self._state.table
 
     @property
     def at_hand(self) -> Table | None:
         """The rows in memory: all, or a sample of a long table, for pictures and proposals."""
-        return self.table if self.long is None else self.long.sample
+        return self.table if self.batched is None else self.batched.sample
 
     @property
     def memory(self) -> float:
@@ -332,7 +332,7 @@ class Session(QObject):
     def open_table(
         self,
         text: str,
-        table: Table | LongSource,
+        table: Table | SurveyedTable,
         document: Document,
         insight: Insight | None = None,
     ) -> None:
@@ -353,7 +353,7 @@ class Session(QObject):
         self._history.forget_old_tables(table)
         self._move_to(EditState(document, table))
 
-    def attach_table(self, table: Table | LongSource, document: Document | None = None) -> None:
+    def attach_table(self, table: Table | SurveyedTable, document: Document | None = None) -> None:
         """Give the document the table it is about (after opening a project); not an edit.
 
         Parameters
@@ -509,7 +509,9 @@ class Session(QObject):
             return None
         unit = self.document.unit if spec.role is Role.SENSITIVE else None
         entry = self.document.entry_for(name)
-        together = isinstance(held, LongSource) and entry is not None and len(entry.attributes) > 1
+        together = (
+            isinstance(held, SurveyedTable) and entry is not None and len(entry.attributes) > 1
+        )
         wanted = Wanted(spec, self._public_columns(name), unit, together)
         return self._attributes.get(held, wanted)
 
@@ -546,8 +548,8 @@ class Session(QObject):
 
         They are looked up in a job, after which `profiles_changed` is emitted.
         """
-        if self.long is not None:
-            return self.long.insight
+        if self.batched is not None:
+            return self.batched.insight
         return self._insights.get(self.table) if self.table is not None else None
 
     def pooled(self, releases: Sequence[ReleaseRecord]) -> tuple[PooledRows, ...]:
@@ -575,7 +577,7 @@ class Session(QObject):
 
         It is done in a job, after which `profiles_changed` is emitted.
         """
-        source = self.long
+        source = self.batched
         if source is None or source.insight.looked_for_units:
             return
 

@@ -19,7 +19,7 @@ from sfumato.jobs import Ending, Job
 from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger import events_in
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.widgets.paint_queue import delayed
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class OpenSession(Protocol):
         """The policy's attributes."""
 
     @property
-    def source(self) -> Table | LongTable | None:
+    def source(self) -> Table | BatchedTable | None:
         """All rows, in memory or not."""
 
     @property
@@ -225,7 +225,7 @@ class Steps(QObject):
 
         Not of a long table, all rows of which are read: somebody has to ask for that.
         """
-        if isinstance(self._session.source, LongTable):
+        if isinstance(self._session.source, BatchedTable):
             return
         guarantee = self.guarantee()
         if guarantee.complete and guarantee.promises and self._session.document.recipients:

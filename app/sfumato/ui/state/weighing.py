@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from sfumato.analysis.board import Gauges, beside_open_columns, gauges_of, recipients_in_order
 from sfumato.analysis.verdicts import Standing
-from sfumato.ui.state.insights import LatestAnswer, LongSource
+from sfumato.ui.state.insights import LatestAnswer, SurveyedTable
 from sfumato.ui.state.steps import GAUGES, OpenSession, Steps
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class WeighedSession(OpenSession, Protocol):
     steps: Steps
 
     @property
-    def held(self) -> Table | LongSource | None:
+    def held(self) -> Table | SurveyedTable | None:
         """The table as it is held."""
 
     def open_columns(self) -> OpenAnswer | None:
@@ -92,14 +92,14 @@ class Weighing(QObject):
             return
         if len(attributes) < len(session.protected):
             return
-        known = None if isinstance(held, LongSource) else session.columns_of(held)
+        known = None if isinstance(held, SurveyedTable) else session.columns_of(held)
         # Neither a title nor a reason changes what is counted.
         decided = (document.columns, document.policy, document.recipients, document.unit)
         more = (document.level_spacing, tuple(document.hierarchies.items()), document.record_key)
         counted = tuple((name, id(one.counts)) for name, one in attributes.items())
 
         def work(context: Context) -> tuple[Gauges, ...]:
-            if isinstance(held, LongSource):
+            if isinstance(held, SurveyedTable):
                 return gauges_of(document, held.columns, attributes, context, counting=False)
             assert known is not None
             return gauges_of(document, known.of(document), attributes, context)

@@ -28,8 +28,8 @@ from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document, Unit
-from sfumato.project.release.long_leaving import propose_long_unit
-from sfumato.project.release.long_survey import LongSurvey, measured_for_unit, surveyed
+from sfumato.project.release.leaving_units import propose_batched_unit
+from sfumato.project.release.table_survey import TableSurvey, measured_for_unit, surveyed
 from sfumato.project.release.units import beyond_largest, idle_bound, propose_unit, unit_sentence
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken, typeset
@@ -328,7 +328,7 @@ class _UnitTold:
 
 def _proposed(
     document: Document,
-    source: Table | LongSurvey,
+    source: Table | TableSurvey,
     columns: Sequence[str],
     most_rows: int | None,
     noise: KeyedNoise,
@@ -341,8 +341,8 @@ def _proposed(
     """
     context.report(0.0, "Looking for what is the same in rows that belong together")
     price = None
-    if isinstance(source, LongSurvey):
-        unit, largest = propose_long_unit(document, source.table, columns, most_rows, context)
+    if isinstance(source, TableSurvey):
+        unit, largest = propose_batched_unit(document, source.table, columns, most_rows, context)
         idle = beyond_largest(unit, largest)
     else:
         if most_rows is None:
@@ -425,8 +425,8 @@ class RecordKeyField(Card):
     def _choose(self, name: object) -> None:
         session, key = self._session, str(name) or None
         text = QCoreApplication.translate("Attributes", "Record key")
-        changed, long = replace(session.document, record_key=key), session.long
-        if long is None or key is None:
+        changed, batched = replace(session.document, record_key=key), session.batched
+        if batched is None or key is None:
             session.edit(text, changed)
             return
 
@@ -437,7 +437,7 @@ class RecordKeyField(Card):
         words = tr("Looking whether {column} tells all records apart").format(column=key)
         keep = session.unless_changed(text, lambda _checked: session.edit(text, changed))
         session.runner.run(
-            words, partial(long.survey.check_key, key), keep, refuse, key="record-key"
+            words, partial(batched.survey.check_key, key), keep, refuse, key="record-key"
         )
 
 
@@ -558,8 +558,8 @@ class UnitCard(Card):
     def _state(self, columns: tuple[str, ...], most_rows: int | None) -> None:
         """Protect by columns, once a job has found what is the same in rows that share them."""
         session = self._session
-        before, table, long = session.document, session.table, session.long
-        source = table if long is None else long.survey
+        before, table, batched = session.document, session.table, session.batched
+        source = table if batched is None else batched.survey
         if source is None:
             return
         work = partial(_proposed, before, source, columns, most_rows, session.noise)

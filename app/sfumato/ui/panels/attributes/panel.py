@@ -48,7 +48,7 @@ from sfumato.project.document.edits import (
 )
 from sfumato.project.document.model import Document
 from sfumato.project.release.byproducts import released_weights
-from sfumato.project.release.long_leaving import with_once_drawn_long
+from sfumato.project.release.leaving_units import with_once_drawn_in_batches
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes import PANEL
@@ -70,7 +70,7 @@ from sfumato.ui.panels.attributes.columns import (
 )
 from sfumato.ui.panels.attributes.detail import Detail
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.state.insights import ROWS_AT_ONCE, LongSource
+from sfumato.ui.state.insights import ROWS_AT_ONCE, SurveyedTable
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column, row
 from sfumato.ui.widgets.messages import MessageKind, error_words
 from sfumato.ui.widgets.paint_queue import Steps
@@ -351,8 +351,8 @@ class AttributesPanel(Panel):
         session, table, before = self.session, self.session.table, self.session.document
         waiting = [spec for spec in document.sensitive if needs_domain(spec)]
         unit_draws = document.unit is not None and newly_sensitive(document, before)
-        if session.long is not None and (waiting or unit_draws):
-            work = partial(_complete_long, document, before, waiting, session.long)
+        if session.batched is not None and (waiting or unit_draws):
+            work = partial(_completed_in_batches, document, before, waiting, session.batched)
             self._edit_later(text, work)
             return
         if table is None or not (waiting or document.unit):
@@ -437,7 +437,7 @@ class AttributesPanel(Panel):
         """Return a column's rows in memory, and the ends of all, which bins have to reach."""
         insight = self.session.insight()
         profile = None if insight is None else insight.by_name.get(name)
-        if self.session.long is None or profile is None or profile.numbers is None:
+        if self.session.batched is None or profile is None or profile.numbers is None:
             return series
         ends = pd.Series([profile.numbers.minimum, profile.numbers.maximum], name=name)
         return pd.concat([series, ends.astype(series.dtype)], ignore_index=True)
@@ -546,14 +546,14 @@ class AttributesPanel(Panel):
         self._edit(words.format(column=spec.name), self.session.document.with_column(changed))
 
 
-def _complete_long(
+def _completed_in_batches(
     document: Document,
     before: Document,
     waiting: Sequence[ColumnSpec],
-    long: LongSource,
+    batched: SurveyedTable,
     context: Context,
 ) -> Document:
     """Look up in all rows what an edit asks for (for a job)."""
     for spec in waiting:
-        document = document.with_column(long.survey.with_domain(spec))
-    return with_once_drawn_long(document, before, long.table, context)
+        document = document.with_column(batched.survey.with_domain(spec))
+    return with_once_drawn_in_batches(document, before, batched.table, context)

@@ -8,7 +8,7 @@ from functools import partial
 from sfumato.analysis.audit_inputs import AuditInputs, inputs_of, once
 from sfumato.analysis.record_losses import losses_by_records
 from sfumato.engine.table.table import Table
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.state.session import Session
 
 
@@ -30,7 +30,7 @@ def inputs_from(session: Session) -> tuple[tuple[object, ...], AuditInputs | Non
     inputs = inputs_of(rows, source, releases, attributes)
     inputs = replace(inputs, units=lambda _context: units, counts=counts)
     if project is not None and counts:
-        losses = partial(losses_by_records, project, LongTable.of(source))
+        losses = partial(losses_by_records, project, BatchedTable.of(source))
         inputs = replace(inputs, losses=once(losses))
     if isinstance(source, Table):
         columns = session.columns_of(source)

@@ -300,25 +300,25 @@ class LoadedPage(QWidget):
 
     def refresh(self) -> None:
         """Show the session's table."""
-        table, long = self._session.table, self._session.long
+        table, batched = self._session.table, self._session.batched
         self._session.runner.cancel(ROWS_KEY)
         self._show_notes()
-        self.parts.setVisible(long is not None)
-        self.table.horizontalHeader().setSortIndicatorShown(long is None)
+        self.parts.setVisible(batched is not None)
+        self.table.horizontalHeader().setSortIndicatorShown(batched is None)
         if table is not None:
             marks = column_marks(self.notes.notes)
             self._show_rows(FrameModel(table.frame, table.value_labels, marks=marks))
         else:
             self._model = None
             self.table.setModel(None)
-        if long is not None:
+        if batched is not None:
             words = self.tr(
                 "The table is read in parts, since it is long. Values are counted in all rows;"
                 " distributions and proposals are those of {some} of {rows} {rows:row|rows}."
             )
-            some, rows = grouped(long.sample.rows), grouped(long.table.rows)
+            some, rows = grouped(batched.sample.rows), grouped(batched.table.rows)
             self.in_parts.setText(words.format(some=some, rows=rows))
-            self.place.set_range(1, long.table.rows)
+            self.place.set_range(1, batched.table.rows)
             self._show_around(0)
         self._show_names()
         self._show_profiles()
@@ -342,17 +342,17 @@ class LoadedPage(QWidget):
 
     def _show_around(self, place: int) -> None:
         """Read the rows around one of a long table, and show them."""
-        long = self._session.long
-        if long is None:
+        batched = self._session.batched
+        if batched is None:
             return
-        place, batches = min(max(place, 0), long.table.rows - 1), long.table.batches
+        place, batches = min(max(place, 0), batched.table.rows - 1), batched.table.batches
 
         def read(context: Context) -> tuple[int, pd.DataFrame]:
             first, found = batches.around(place, context)
             return first, frame_of([found], batches.types, len(found))
 
         def show(found: tuple[int, pd.DataFrame]) -> None:
-            if long is not self._session.long:
+            if batched is not self._session.batched:
                 return
             self._first, frame = found
             last = self._first + len(frame)
@@ -361,13 +361,13 @@ class LoadedPage(QWidget):
             self.table.scrollTo(self.table.model().index(place - self._first, 0), _TOP)
             self.place.set_value(place + 1)
             self.earlier.setEnabled(self._first > 0)
-            self.later.setEnabled(last < long.table.rows)
+            self.later.setEnabled(last < batched.table.rows)
             words = self.tr("Rows {first} to {last} of {rows}")
             self.rows.setText(
                 words.format(
                     first=grouped(self._first + 1),
                     last=grouped(last),
-                    rows=grouped(long.table.rows),
+                    rows=grouped(batched.table.rows),
                 )
             )
 
@@ -425,7 +425,7 @@ class LoadedPage(QWidget):
         model = self._model
         if model is None:
             return
-        if self._session.long is not None:
+        if self._session.batched is not None:
             return
         if section < 0 or model.rowCount() <= SORTED_AT_ONCE:
             self._session.runner.cancel(SORT_KEY)

@@ -24,7 +24,7 @@ from sfumato.jobs import Ending, Job
 from sfumato.project.document.model import Document, TableSource
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.rules.rules import apply_rules
-from sfumato.project.source import check_keys, long_source_at, source_read, title_of
+from sfumato.project.source import batched_source_at, check_keys, source_read, title_of
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
@@ -32,7 +32,7 @@ from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data import PANEL
 from sfumato.ui.panels.data.loaded_page import LoadedPage
 from sfumato.ui.panels.import_page import ImportPage
-from sfumato.ui.state.insights import Insight, LongSource, look_at, look_at_long
+from sfumato.ui.state.insights import Insight, SurveyedTable, look_at, look_at_batches
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, clear_layout, column, label, row
@@ -69,7 +69,7 @@ class Loaded:
         Whether the decisions about an earlier table were taken over.
     """
 
-    table: Table | LongSource
+    table: Table | SurveyedTable
     document: Document
     insight: Insight
     kept: bool
@@ -107,14 +107,14 @@ def load(
         Those made already: their record keys have to be read as they were.
     """
     path = path.absolute() if isinstance(path, Path) else path
-    table: Table | LongSource
+    table: Table | SurveyedTable
     part = Part(context, 0.0, 0.4)
     if isinstance(path, Path) and (
-        found := long_source_at(path, options, memory, path.parent, part)
+        found := batched_source_at(path, options, memory, path.parent, part)
     ):
         if releases:
             check_keys(document, found[0], path, options, releases)
-        table = look_at_long(found[0], Part(context, 0.4, 1.0))
+        table = look_at_batches(found[0], Part(context, 0.4, 1.0))
         return _loaded(table, table.insight, found[1], document)
     result, digest = read_known(path, options, Part(context, 0.0, 0.8))
     if releases:
@@ -125,7 +125,7 @@ def load(
 
 
 def _loaded(
-    table: Table | LongSource,
+    table: Table | SurveyedTable,
     insight: Insight,
     source: TableSource,
     document: Document,
@@ -415,7 +415,7 @@ class DataPanel(Panel):
         def work(context: Context) -> Loaded:
             found = load(path, detect_options(path), Document(), Part(context, 0.0, 0.7), memory)
             context.report(0.7, "Deciding who gets what")
-            held = found.table.survey if isinstance(found.table, LongSource) else found.table
+            held = found.table.survey if isinstance(found.table, SurveyedTable) else found.table
             decided = apply_rules(rules, held, found.document, path.parent, noise)
             return replace(found, document=decided)
 

@@ -45,7 +45,7 @@ from sfumato.project.document.adopted_files import (
     adopted_files,
 )
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
@@ -322,7 +322,7 @@ def look_in_parts(
     document: Document,
     entry: PolicyEntry,
     claim: Claim,
-    table: Table | LongTable,
+    table: Table | BatchedTable,
     folders: Sequence[Path],
     context: Context,
 ) -> ExaminationResult:
@@ -333,7 +333,7 @@ def look_in_parts(
     SfumatoError
         If a row does not fit the document.
     """
-    rows, rest = LongTable.of(table, Path(tempfile.gettempdir())), Part(context, 0.3, 1.0)
+    rows, rest = BatchedTable.of(table, Path(tempfile.gettempdir())), Part(context, 0.3, 1.0)
     columns = rows.encoded(document, entry.attributes, Part(context, 0.0, 0.3))
     return look(document, entry.key, claim, columns, rows.to_match(rest), folders, rest)
 
@@ -361,7 +361,7 @@ class AdoptDialog(FileDialog):
         session: Session,
         entry: PolicyEntry,
         columns: Sequence[EncodedColumn],
-        table: Table | LongTable,
+        table: Table | BatchedTable,
         parent: QWidget | None = None,
     ) -> None:
         texts = (

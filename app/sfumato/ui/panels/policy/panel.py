@@ -32,7 +32,7 @@ from sfumato.project.document.edits import state_level, with_entry, without_entr
 from sfumato.project.document.entry_plan import unit_refusal
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, with_members
 from sfumato.project.release.byproducts import weight_column
-from sfumato.project.release.long_survey import first_settings
+from sfumato.project.release.table_survey import first_settings
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text
@@ -341,11 +341,11 @@ class PolicyPanel(Panel):
     def _records_behind(self, document: Document) -> RecordsBehind | None:
         """Return how many records stand behind estimates; None where the rows don't tell."""
         session, weight = self.session, weight_column(document)
-        table, long = session.at_hand, session.long
-        if table is None or (long is not None and (document.unit or weight) is not None):
+        table, batched = session.at_hand, session.batched
+        if table is None or (batched is not None and (document.unit or weight) is not None):
             return None
-        if long is not None:
-            return RecordsBehind.of_rows(long.table.rows)
+        if batched is not None:
+            return RecordsBehind.of_rows(batched.table.rows)
         asked = (table, document.unit, weight)
         if self._behind is None or self._behind[0] != asked:
             try:

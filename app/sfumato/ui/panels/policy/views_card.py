@@ -41,7 +41,7 @@ from sfumato.formats.language import grouped, localized
 from sfumato.jobs import Ending, Job
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.uniqueness import release_sentence
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space, scaled
@@ -237,7 +237,7 @@ class ViewsCard(Card):
         super().__init__(parent=parent)
         self.session = session
         self._asked: tuple[object, ...] | None = None
-        self._read: Table | LongTable | None = None
+        self._read: Table | BatchedTable | None = None
         """The long table all rows of which are counted from now on: somebody asked for that."""
         self._found: tuple[SeenBy, ...] = ()
         self._seen_together: SeenBy | None = None
@@ -366,10 +366,10 @@ class ViewsCard(Card):
             self._found, self._seen_together = (), None
             say(self._kept, "")
         self._show()
-        wanted = self.session.long is None or table is self._read
+        wanted = self.session.batched is None or table is self._read
         drawn = table is not None and wanted and not missing and bool(document.recipients)
         # Counting first: the picture then finds what it needs of a long table.
-        ready = self.session.long is None or bool(self._found)
+        ready = self.session.batched is None or bool(self._found)
         self.picture.setVisible(drawn and (ready or not self.picture.isHidden()))
         self.count_rows.setVisible(not wanted and not missing)
         if table is None or not wanted or not self.isVisible():
@@ -474,7 +474,7 @@ class ViewsCard(Card):
     def _stopped(self, asked: tuple[object, ...], job: Job) -> None:
         """Offer to count a long table again, where the person stopped it."""
         stopped = job.ending is Ending.CANCELLED and asked == self._asked
-        if stopped and self.session.long is not None:
+        if stopped and self.session.batched is not None:
             self._read = self._asked = None
             self.refresh()
 

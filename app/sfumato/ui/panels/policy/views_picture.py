@@ -20,7 +20,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.views import in_chain, quasi_identifiers
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
@@ -41,7 +41,7 @@ MOST_KEPT: Final = 8
 _NOTHING: Final = SpecialNodes(None, None, ())
 
 
-Rows = Callable[[Context], Table | LongTable]
+Rows = Callable[[Context], Table | BatchedTable]
 """Makes the rows that leave, in a job."""
 
 

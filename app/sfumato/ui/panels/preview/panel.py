@@ -19,7 +19,7 @@ from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.base import Panel, catch_up
 from sfumato.ui.panels.preview import PANEL
@@ -31,7 +31,7 @@ from sfumato.ui.panels.preview.number_pages import (
     ScatterPage,
 )
 from sfumato.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
-from sfumato.ui.state.insights import LongSource
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, column, fill, label, row, say
 from sfumato.ui.widgets.messages import error_texts
@@ -173,7 +173,7 @@ class PreviewPanel(Panel):
             self._fail(errors[0])
             return
         known = {name: column for name, column in columns.items() if column is not None}
-        table, long = session.at_hand, session.long
+        table, batched = session.at_hand, session.batched
         if len(known) < len(columns) or table is None:
             self.show_waiting(entry.key)
             return
@@ -182,7 +182,7 @@ class PreviewPanel(Panel):
             return
         place = session.project_path
         folder = place.parent if place is not None else None
-        places = None if long is None else long.survey.places
+        places = None if batched is None else batched.survey.places
         question = PreviewQuestion(
             session.document, table, session.keys, entry, known, recipient, folder, places
         )
@@ -192,7 +192,7 @@ class PreviewPanel(Panel):
         self.working.show()
         job = session.runner.run(
             self.tr("Previewing {name}").format(name=recipient),
-            partial(_computed, question, long),
+            partial(_computed, question, batched),
             partial(self._show, question, session.project is not None),
             self._fail,
             key=JOB,
@@ -228,9 +228,12 @@ class PreviewPanel(Panel):
             "The table is read in parts: what is shown of rows, and how useful they are, is"
             " shown of {some} of {rows} {rows:row|rows}. Intervals from all rows are narrower."
         )
-        long = self.session.long
-        some, rows = (0, 0) if long is None else (long.sample.rows, long.table.rows)
-        say(self.part, "" if long is None else words.format(some=grouped(some), rows=grouped(rows)))
+        batched = self.session.batched
+        some, rows = (0, 0) if batched is None else (batched.sample.rows, batched.table.rows)
+        say(
+            self.part,
+            "" if batched is None else words.format(some=grouped(some), rows=grouped(rows)),
+        )
         if isinstance(preview, NumberPreview):
             shown = self._show_numbers(question, final, preview)
         else:
@@ -288,20 +291,20 @@ class PreviewPanel(Panel):
 
 
 def _computed(
-    question: PreviewQuestion, long: LongSource | None, context: Context
+    question: PreviewQuestion, batched: SurveyedTable | None, context: Context
 ) -> EntryPreview | NumberPreview:
     """Compute the preview that fits the entry's attributes."""
-    if long is not None and question.document.unit is not None:
+    if batched is not None and question.document.unit is not None:
         part, context = Part(context, 0.0, 0.7), Part(context, 0.7, 1.0)
-        left = leaving_rows(long.table, question.document, question.keys, part)
+        left = leaving_rows(batched.table, question.document, question.keys, part)
         assert left.units is not None
-        chosen = left.units.leave(long.survey.places)
+        chosen = left.units.leave(batched.survey.places)
         question = replace(question, leaving=np.flatnonzero(chosen))
-    if long is not None and adopted_in(question.entry.settings):
-        question = question.with_rungs_of(long.table, Part(context, 0.0, 0.7))
+    if batched is not None and adopted_in(question.entry.settings):
+        question = question.with_rungs_of(batched.table, Part(context, 0.0, 0.7))
         context = Part(context, 0.7, 1.0)
-    if long is not None and mechanism_called(question.entry.mechanism).needs_groups:
-        question = question.with_groups_of(long.table, Part(context, 0.0, 0.7))
+    if batched is not None and mechanism_called(question.entry.mechanism).needs_groups:
+        question = question.with_groups_of(batched.table, Part(context, 0.0, 0.7))
         context = Part(context, 0.7, 1.0)
     if all(attribute.domain is None for attribute in question.attributes):
         return compute_numbers(question, context)

@@ -29,7 +29,7 @@ from sfumato.project.count_tables.counting import countable, sizes_of
 from sfumato.project.count_tables.held import CountTableRecord
 from sfumato.project.document.model import Recipient
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, spoken
 from sfumato.ui.panels.base import catch_up
@@ -478,13 +478,13 @@ class CountsPage(ScrollPage):
 
 def _looked_at(
     project: ProjectFile | None,
-    source: Table | LongTable,
+    source: Table | BatchedTable,
     left: RecordLosses | None,
     counting: Callable[..., CountPreview],
     context: Context,
 ) -> CountPreview:
     """Return what would be released, beside what left before, which is found out once."""
     if left is None and project is not None and project.tampering is None:
-        rows = LongTable.of(source, project.path.parent)
+        rows = BatchedTable.of(source, project.path.parent)
         left = losses_by_records(project, rows, Part(context, 0.0, 0.5))
     return counting(left=left or RecordLosses(), context=Part(context, 0.5, 1.0))

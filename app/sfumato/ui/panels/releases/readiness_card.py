@@ -168,11 +168,11 @@ class ReadinessCard(Card):
         clear_layout(self.list)
         self._offered.clear()
         words = "" if refusal is None else error_words(refusal)
-        if self.found and (long := self._session.long) is not None:
+        if self.found and (batched := self._session.batched) is not None:
             words = self.tr(
                 "Values and unique records are counted in all rows; what is estimated beside"
                 " them is estimated from {some} of {rows} {rows:row|rows}."
-            ).format(some=grouped(long.sample.rows), rows=grouped(long.table.rows))
+            ).format(some=grouped(batched.sample.rows), rows=grouped(batched.table.rows))
         say(self.note, words)
         blocks = _alike(self.found)
         self._blocks = []

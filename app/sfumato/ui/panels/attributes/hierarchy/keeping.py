@@ -37,7 +37,7 @@ from sfumato.ui.panels.attributes.hierarchy.preview import (
     ground_of,
     outcome_of,
 )
-from sfumato.ui.state.insights import ROWS_AT_ONCE, LongSource, column_source
+from sfumato.ui.state.insights import ROWS_AT_ONCE, SurveyedTable, column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import (
@@ -229,7 +229,7 @@ class HierarchyFilesDialog(Dialog):
 
 @dataclass(frozen=True)
 class _KnownNames:
-    table: Table | LongSource
+    table: Table | SurveyedTable
     spec: ColumnSpec
     recipe: Recipe
     outcome: DraftOutcome | None = None
@@ -304,7 +304,7 @@ class HierarchySection(QWidget):
             return known.outcome
         known = self._known[name] = asked
         short = isinstance(table, Table) and table.rows <= ROWS_AT_ONCE
-        if short and not _is_long(recipe):
+        if short and not _takes_a_while(recipe):
             known = self._known[name] = replace(known, outcome=_outcome(table, spec, recipe))
         else:
             self._session.runner.run(
@@ -367,12 +367,12 @@ class HierarchySection(QWidget):
         self._session.edit(words.format(column=name), document)
 
 
-def _is_long(recipe: Recipe) -> bool:
+def _takes_a_while(recipe: Recipe) -> bool:
     draft = as_draft(recipe)
     return not isinstance(draft, Recipe) and len(draft) > 5000
 
 
-def _outcome(table: Table | LongSource, spec: ColumnSpec, recipe: Recipe) -> DraftOutcome:
+def _outcome(table: Table | SurveyedTable, spec: ColumnSpec, recipe: Recipe) -> DraftOutcome:
     source = column_source(table)
     assert source is not None
     try:

@@ -20,7 +20,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.edits import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.pages.answer import AnswerView
@@ -183,7 +183,7 @@ class LeakPage(AuditPage):
     def build(self) -> None:
         """Put the file that was found above the distance of levels."""
         self.setAcceptDrops(True)
-        self._priced: tuple[Document, Table | LongTable] | None = None
+        self._priced: tuple[Document, Table | BatchedTable] | None = None
         self.finding = FindingCard(self.session.chooser, self)
         self.spacing = SpacingCard(self)
         self.add(self.finding, self.spacing)

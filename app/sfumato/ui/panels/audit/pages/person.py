@@ -335,7 +335,7 @@ class PersonPage(AuditPage):
         if asked == self._asked:
             return
         self._asked = asked
-        if session.long is not None and not knowledge.facts:
+        if session.batched is not None and not knowledge.facts:
             session.runner.cancel(self.job)
             self._clear()
             self.say(self.tr("Say what is known of the person: all rows are then looked through."))

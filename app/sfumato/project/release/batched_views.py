@@ -35,8 +35,13 @@ from sfumato.engine.table.combinations import Marks, marks_of_numbers, value_mar
 from sfumato.engine.table.repeated_units import UnitRows
 from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import Document, Recipient, Unit, canonical_json
-from sfumato.project.release.groups import is_known_to_others, public_names
-from sfumato.project.release.long_counts import (
+from sfumato.project.release.batched_table import (
+    BatchedTable,
+    alone_by,
+    naming_rows,
+    weights_in,
+)
+from sfumato.project.release.bucket_counts import (
     Buckets,
     ClassSizes,
     CountedOpenColumn,
@@ -46,12 +51,7 @@ from sfumato.project.release.long_counts import (
     put_marks,
     series_of,
 )
-from sfumato.project.release.long_table import (
-    LongTable,
-    alone_by,
-    naming_rows,
-    weights_in,
-)
+from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.release.units import units_in
 from sfumato.project.release.views import (
@@ -187,7 +187,7 @@ class UnitIndex(UnitRows):
     """
 
     def __init__(
-        self, table: LongTable, apart: DistinctRecords, unit: tuple[str, ...], context: Context
+        self, table: BatchedTable, apart: DistinctRecords, unit: tuple[str, ...], context: Context
     ) -> None:
         key, keys = AttributeKey(token_bytes(SECRET_BYTES)), KeyRing(token_bytes(SECRET_BYTES))
         places = np.arange(len(apart.counts), dtype=np.uint64)
@@ -219,7 +219,7 @@ class UnitIndex(UnitRows):
 
 
 @dataclass(frozen=True)
-class LongView(Coarsened):
+class BatchedView(Coarsened):
     """What a view makes of a long table; no column of it is kept.
 
     Parameters
@@ -295,14 +295,14 @@ class CountedView:
         How many classes of 0, 1, 2, … records there are on these columns.
     """
 
-    seen: LongView
+    seen: BatchedView
     alone: SampleUniques | None
     small: tuple[int, ...] = ()
 
 
-def long_view(
-    table: LongTable, columns: Sequence[ColumnSpec], coarsening: Coarsening, context: Context
-) -> LongView:
+def batched_view(
+    table: BatchedTable, columns: Sequence[ColumnSpec], coarsening: Coarsening, context: Context
+) -> BatchedView:
     """Return what a view makes of a long table.
 
     Raises
@@ -321,12 +321,12 @@ def long_view(
 
 
 def _counted_in(
-    table: LongTable,
+    table: BatchedTable,
     columns: Sequence[ColumnSpec],
     coarsening: Coarsening,
     floor: Mapping[str, int],
     context: Context,
-) -> LongView:
+) -> BatchedView:
     recipes, unit = coarsening.hierarchies, coarsening.unit
     apart = rows_apart(table, columns, recipes, floor, context, unit)
     view = own_view(coarsening, apart.quasi, apart.units, apart.counts)
@@ -336,11 +336,11 @@ def _counted_in(
         if coarsening.level(q.name) or view.hides_in(axis).any()
     )
     highest = {each.name: each.height for each in apart.quasi}
-    return LongView(coarsening, {}, changed, view, highest, apart.number, apart)
+    return BatchedView(coarsening, {}, changed, view, highest, apart.number, apart)
 
 
 def suppressed_in_parts(
-    seen: LongView, table: LongTable, keys: KeyRing, context: Context
+    seen: BatchedView, table: BatchedTable, keys: KeyRing, context: Context
 ) -> tuple[str, ...]:
     """Return what a plan lists of all rows with suppressed cells, sorted; see `listed_rows`.
 
@@ -371,7 +371,7 @@ def suppressed_in_parts(
 
 
 def suppressed_together(
-    table: LongTable,
+    table: BatchedTable,
     columns: Sequence[ColumnSpec],
     views: Sequence[Coarsening],
     context: Context,
@@ -380,7 +380,7 @@ def suppressed_together(
 
     The cells are in the order of all columns of the views, the first view's first.
 
-    Raises the errors of `long_view`.
+    Raises the errors of `batched_view`.
     """
     recipes = {name: recipe for each in views for name, recipe in each.hierarchies.items()}
     floor = {
@@ -403,7 +403,7 @@ def suppressed_together(
 
 
 def rows_apart(
-    table: LongTable,
+    table: BatchedTable,
     columns: Sequence[ColumnSpec],
     recipes: Mapping[str, Recipe],
     floor: Mapping[str, int],
@@ -414,7 +414,7 @@ def rows_apart(
     """Return the rows that levels tell apart, or lower ones that are known already.
 
     Where columns name a `unit`, whose the rows are is known, too. The values of a `sensitive`
-    attribute with a domain tell rows apart as well. Raises the errors of `long_view`.
+    attribute with a domain tell rows apart as well. Raises the errors of `batched_view`.
     """
     specs = tuple(spec for name in recipes for spec in columns if spec.name == name)
     plain_recipes = {name: recipe.to_dict() for name, recipe in recipes.items()}
@@ -441,7 +441,7 @@ def rows_apart(
 
 
 def _hierarchies(
-    table: LongTable,
+    table: BatchedTable,
     specs: Sequence[ColumnSpec],
     recipes: Mapping[str, Recipe],
     context: Context,
@@ -477,7 +477,7 @@ def _ground(spec: ColumnSpec, found: Mapping[Value, None]) -> tuple[Value, ...]:
 
 
 def _grouped(
-    table: LongTable,
+    table: BatchedTable,
     specs: tuple[ColumnSpec, ...],
     hierarchies: tuple[Hierarchy, ...],
     wanted: Node,
@@ -507,15 +507,15 @@ def _grouped(
 
 
 def counted_view(
-    table: LongTable, document: Document, recipient: Recipient, context: Context
+    table: BatchedTable, document: Document, recipient: Recipient, context: Context
 ) -> CountedView:
     """Return a recipient's view with what it leaves unique.
 
-    Raises the errors of `coarsening_of` and `long_view`.
+    Raises the errors of `coarsening_of` and `batched_view`.
     """
     coarsening = coarsening_of(document, recipient)
     assert coarsening is not None
-    seen = long_view(table, document.columns, coarsening, Part(context, 0.0, 0.5))
+    seen = batched_view(table, document.columns, coarsening, Part(context, 0.0, 0.5))
     specs = [document.column(name) for name in public_names(document)]
     return table.keep(
         ("counted", repr(specs), canonical_json(coarsening.to_dict())),
@@ -524,7 +524,7 @@ def counted_view(
 
 
 def _with_unique(
-    table: LongTable, document: Document, seen: LongView, context: Context
+    table: BatchedTable, document: Document, seen: BatchedView, context: Context
 ) -> CountedView:
     """Return a view with what is unique on the columns that its recipient sees unperturbed."""
     names = public_names(document)
@@ -541,7 +541,11 @@ def _with_unique(
 
 
 def _sizes(
-    table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
+    table: BatchedTable,
+    document: Document,
+    seen: BatchedView,
+    names: Sequence[str],
+    context: Context,
 ) -> ClassSizes:
     """Return how many classes of each size there are on some columns as they are shown."""
     if table.units is not None or not seen.coarsening.hierarchies.keys() >= set(names):
@@ -552,7 +556,11 @@ def _sizes(
 
 
 def _sizes_in_rows(
-    table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
+    table: BatchedTable,
+    document: Document,
+    seen: BatchedView,
+    names: Sequence[str],
+    context: Context,
 ) -> ClassSizes:
     """Return what `_sizes` does where other columns or units count too, found in one pass."""
     others = {name: CountedOpenColumn(document.column(name)) for name in names}

@@ -42,14 +42,7 @@ from sfumato.formats.table_format import Batches
 from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.model import Document
 from sfumato.project.release.batches import HELD_BYTES, HeldRows, batches_of
-from sfumato.project.release.byproducts import released_weights, weight_column
-from sfumato.project.release.groups import (
-    GroupsInParts,
-    counted_groups,
-    is_known_to_others,
-    public_names,
-)
-from sfumato.project.release.long_counts import (
+from sfumato.project.release.bucket_counts import (
     Buckets,
     ClassSizes,
     ColumnFacts,
@@ -62,8 +55,15 @@ from sfumato.project.release.long_counts import (
     repeated_in,
     series_of,
 )
+from sfumato.project.release.byproducts import released_weights, weight_column
+from sfumato.project.release.groups import (
+    GroupsInParts,
+    counted_groups,
+    is_known_to_others,
+    public_names,
+)
 from sfumato.project.release.uniqueness import SampleUniques
-from sfumato.project.release.units import LongUnits
+from sfumato.project.release.units import LeavingUnits
 from sfumato.project.release.witnesses import TypeEvidence, frame_of
 
 SAMPLE: Final = 1 << 18
@@ -131,7 +131,7 @@ class Summary(ReleaseSummary):
 
 
 @dataclass(eq=False)
-class LongTable:
+class BatchedTable:
     """The rows of a source that are read anew whenever they are needed.
 
     Parameters
@@ -147,16 +147,16 @@ class LongTable:
     """
 
     @classmethod
-    def of(cls, table: Table | LongTable, beside: Path | None = None) -> LongTable:
+    def of(cls, table: Table | BatchedTable, beside: Path | None = None) -> BatchedTable:
         """Return a table that may be in memory as one whose rows are read whenever needed."""
-        if isinstance(table, LongTable):
+        if isinstance(table, BatchedTable):
             return table
         folder = writable(beside or Path(tempfile.gettempdir()))
         return cls(batches_of(table), folder, held=table)
 
     batches: Batches
     folder: Path
-    units: LongUnits | None = None
+    units: LeavingUnits | None = None
     held: Table | None = field(default=None, repr=False)
     _in_memory: HeldRows = field(default_factory=HeldRows, repr=False)
     _known: dict[SummaryKey, Summary] = field(default_factory=dict, repr=False)
@@ -184,11 +184,11 @@ class LongTable:
         return tuple(self.batches.types)
 
     @property
-    def whole(self) -> LongTable:
+    def whole(self) -> BatchedTable:
         """The table with the rows, too, that don't leave."""
         return self if self.units is None else self.leaving_by(None)
 
-    def leaving_by(self, units: LongUnits | None) -> LongTable:
+    def leaving_by(self, units: LeavingUnits | None) -> BatchedTable:
         """Return the same rows, of which these leave."""
         return replace(self, units=units, _known={}, _recalled=None, _kept={})
 
@@ -338,7 +338,7 @@ class SummaryKey:
     def by(
         cls, document: Document, for_checks: bool = True, also: tuple[str, ...] = ()
     ) -> SummaryKey:
-        """Return what is asked of a table by a document; see `LongTable.summary`."""
+        """Return what is asked of a table by a document; see `BatchedTable.summary`."""
         unique = for_checks and (
             not document.recipients
             or any(
@@ -397,7 +397,7 @@ def naming_rows(places: npt.NDArray[np.int64]) -> Iterator[None]:
 class RowSampler:
     """Keeps some rows of a table, drawn evenly, while all are read; all that are held anyway."""
 
-    def __init__(self, table: LongTable) -> None:
+    def __init__(self, table: BatchedTable) -> None:
         self._table = table
         self._places = sample_rows(0 if table.at_once else table.rows, SAMPLE)
         self._kept: list[pa.RecordBatch] = []
@@ -426,7 +426,7 @@ class _Pass:
     """One pass over a long table."""
 
     def __init__(
-        self, table: LongTable, document: Document, asked: SummaryKey, also: tuple[str, ...]
+        self, table: BatchedTable, document: Document, asked: SummaryKey, also: tuple[str, ...]
     ) -> None:
         self.table, self.document, self.types = table, document, table.batches.types
         names = [name for entry in document.policy for name in entry.attributes]
@@ -451,7 +451,7 @@ class _Pass:
         self.key = AttributeKey(token_bytes(SECRET_BYTES))
 
     def summary(self, context: Context) -> Summary:
-        """Read all rows; see `LongTable.summary`."""
+        """Read all rows; see `BatchedTable.summary`."""
         table = self.table
         alone = table.units is None and weight_column(self.document) is None
         with (
@@ -565,7 +565,7 @@ class _Pass:
 
 
 def alone_by(
-    sizes: ClassSizes, table: LongTable, document: Document, names: tuple[str, ...]
+    sizes: ClassSizes, table: BatchedTable, document: Document, names: tuple[str, ...]
 ) -> SampleUniques:
     """Return how many records, or units, are unique on some columns, by the sizes of classes."""
     found = SampleUniques(names, table.rows, sizes.unique, sizes.smallest)
@@ -596,7 +596,7 @@ def weights_in(batch: pa.RecordBatch, document: Document) -> npt.NDArray[np.floa
     return found[0] if found else None
 
 
-def refuse_repeated(table: LongTable, name: str | None, count: int) -> None:
+def refuse_repeated(table: BatchedTable, name: str | None, count: int) -> None:
     """Refuse a table in which several rows share a record key, where some do.
 
     Raises
@@ -615,7 +615,7 @@ def refuse_repeated(table: LongTable, name: str | None, count: int) -> None:
     raise repeated_in(name, pairs)
 
 
-def refuse_soon(table: LongTable, name: str) -> None:
+def refuse_soon(table: BatchedTable, name: str) -> None:
     """Refuse a record key that so many of the first rows share that all are named that would be.
 
     Reading all rows takes long, and those that share a key are in memory together.

@@ -46,9 +46,17 @@ from sfumato.engine.table.table import (
 )
 from sfumato.project.document.entry_plan import is_measured_for_unit
 from sfumato.project.document.model import Document, PolicyEntry, Unit
-from sfumato.project.release.byproducts import check_weights
-from sfumato.project.release.groups import CountedGroups, counted_groups, with_groups
-from sfumato.project.release.long_counts import (
+from sfumato.project.release.batched_table import (
+    SAMPLE,
+    BatchedTable,
+    RowSampler,
+    naming_rows,
+    refuse_repeated,
+    refuse_soon,
+    stays_number,
+    weights_in,
+)
+from sfumato.project.release.bucket_counts import (
     Buckets,
     CountedOpenColumn,
     ValueCounts,
@@ -56,21 +64,13 @@ from sfumato.project.release.long_counts import (
     repeated_keys,
     series_of,
 )
-from sfumato.project.release.long_leaving import (
+from sfumato.project.release.byproducts import check_weights
+from sfumato.project.release.groups import CountedGroups, counted_groups, with_groups
+from sfumato.project.release.leaving_units import (
     drawn_as,
-    propose_long_unit,
+    propose_batched_unit,
     units_drawn,
-    with_once_drawn_long,
-)
-from sfumato.project.release.long_table import (
-    SAMPLE,
-    LongTable,
-    RowSampler,
-    naming_rows,
-    refuse_repeated,
-    refuse_soon,
-    stays_number,
-    weights_in,
+    with_once_drawn_in_batches,
 )
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.units import by_unit, one_of_each, propose_unit, with_once_drawn
@@ -81,7 +81,7 @@ _COUNTED: Final = 1 << 16
 
 
 @dataclass(frozen=True)
-class LongSurvey:
+class TableSurvey:
     """What is known of a long table before anything is decided about it.
 
     Parameters
@@ -98,7 +98,7 @@ class LongSurvey:
         How many keys stand in several rows, of a record key that was looked at with the rows.
     """
 
-    table: LongTable
+    table: BatchedTable
     sample: Table
     profiles: tuple[ColumnProfile, ...]
     counts: dict[str, ValueCounts] = field(repr=False)
@@ -397,11 +397,11 @@ class LongSurvey:
 
     def unit(self, document: Document, columns: Sequence[str], context: Context) -> Unit:
         """Return the unit that columns name, see `propose_unit`; raises its errors."""
-        return propose_long_unit(document, self.table, columns, None, context)[0]
+        return propose_batched_unit(document, self.table, columns, None, context)[0]
 
     def with_once_drawn(self, document: Document, before: Document, context: Context) -> Document:
         """Let the unit draw once what has become sensitive; see `with_once_drawn` for the rest."""
-        return with_once_drawn_long(document, before, self.table, context)
+        return with_once_drawn_in_batches(document, before, self.table, context)
 
     def check_key(self, name: str, context: Context) -> None:
         """Refuse a record key.
@@ -427,7 +427,7 @@ def _hashes(batch: pa.RecordBatch, name: str, keys: KeyRing) -> npt.NDArray[np.u
 
 
 class MemorySurvey:
-    """What is known of a table in memory; see `LongSurvey` for what is told of it.
+    """What is known of a table in memory; see `TableSurvey` for what is told of it.
 
     Parameters
     ----------
@@ -488,10 +488,10 @@ class MemorySurvey:
         return with_once_drawn(document, before, self.table)
 
 
-Survey = MemorySurvey | LongSurvey
+Survey = MemorySurvey | TableSurvey
 
 
-def surveyed(source: Table | LongSurvey) -> Survey:
+def surveyed(source: Table | TableSurvey) -> Survey:
     """Return what is known of a table in memory, or of a long one that was looked at."""
     return MemorySurvey(source) if isinstance(source, Table) else source
 
@@ -568,7 +568,7 @@ def first_settings(
     return first_settings_within(made, tuple(attributes), noise, bears)
 
 
-def survey_of(table: LongTable, context: Context, record_key: str | None = None) -> LongSurvey:
+def survey_of(table: BatchedTable, context: Context, record_key: str | None = None) -> TableSurvey:
     """Look at all rows of a table once.
 
     Where a column is the record key, whether it tells all rows apart is found meanwhile.
@@ -608,7 +608,7 @@ def survey_of(table: LongTable, context: Context, record_key: str | None = None)
         counted = counts.get(each.name)
         seen = many[each.name] if counted is None else _seen(counted, each.name)
         exact.append(_exact(each, table.rows, seen, counted))
-    return LongSurvey(table, sample, tuple(exact), counts, repeated)
+    return TableSurvey(table, sample, tuple(exact), counts, repeated)
 
 
 def _count(

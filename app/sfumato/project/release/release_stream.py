@@ -36,10 +36,15 @@ from sfumato.formats.columns.arrays import Distinct
 from sfumato.formats.table_format import PLACE, KeptTexts, RowStream, SharedColumns
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.errors import SourceChanged
+from sfumato.project.release.batched_table import (
+    BatchedTable,
+    naming_rows,
+    refuse_repeated,
+    rows_done,
+)
 from sfumato.project.release.batches import batch_of, table_of
+from sfumato.project.release.bucket_counts import Buckets
 from sfumato.project.release.groups import GroupsInParts
-from sfumato.project.release.long_counts import Buckets
-from sfumato.project.release.long_table import LongTable, naming_rows, refuse_repeated, rows_done
 from sfumato.project.release.plan import Plan, Releaser, request_of
 from sfumato.project.release.workers import MOST_TOGETHER
 
@@ -56,7 +61,7 @@ _WORDS: Final = ("sfumato order 1", "sfumato order 2", "sfumato key")
 
 def stream_of(
     releaser: Releaser,
-    table: LongTable,
+    table: BatchedTable,
     beside: Beside | None = None,
     chosen: RowSelection | None = None,
     kept: KeptTexts | None = None,
@@ -74,7 +79,9 @@ def stream_of(
     return RowStream(rows, made, table.at_once >= table.rows, shared)
 
 
-def _shared_columns(releaser: Releaser, table: LongTable, kept: KeptTexts) -> SharedColumns | None:
+def _shared_columns(
+    releaser: Releaser, table: BatchedTable, kept: KeptTexts
+) -> SharedColumns | None:
     """Return the columns that every recipient sees alike; None where there are none, or no others.
 
     Where some rows don't leave, they are not shared.
@@ -137,7 +144,7 @@ def drawn_groups(
     plan: Plan,
     keys: KeyRing,
     groups: Mapping[str, GroupsInParts],
-    table: LongTable,
+    table: BatchedTable,
     context: Context,
 ) -> dict[str, GroupsInParts]:
     """Return the groups of a plan's entries with what is dealt to their rows.
@@ -178,7 +185,7 @@ class _GroupDraw:
         self._hidden = np.empty(len(self._places), dtype=np.uint32)
         self._hidden[self._places] = np.arange(len(self._places))
 
-    def dealt(self, table: LongTable, context: Context) -> GroupAssignment:
+    def dealt(self, table: BatchedTable, context: Context) -> GroupAssignment:
         """Read all rows; see `drawn_groups`."""
         plan, parts, pieces = self._releaser.plan, list[GroupAssignment](), 0
         key = () if plan.record_key is None else (plan.record_key,)
@@ -244,7 +251,7 @@ def _too_much(key: str, many: str, most: int) -> TableError:
 
 
 def fitted_rows(
-    plan: Plan, found: Iterable[pa.RecordBatch], table: LongTable, context: Context
+    plan: Plan, found: Iterable[pa.RecordBatch], table: BatchedTable, context: Context
 ) -> Iterator[pa.RecordBatch]:
     """Yield a plan's rows that were made elsewhere with the types that they have when made here.
 
@@ -272,7 +279,7 @@ def fitted_rows(
 
 def _made(
     releaser: Releaser,
-    table: LongTable,
+    table: BatchedTable,
     beside: Beside,
     chosen: RowSelection | None,
     context: Context,

@@ -24,20 +24,20 @@ from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.combinations import Marks
 from sfumato.project.document.model import Document, Unit
-from sfumato.project.release.long_counts import (
+from sfumato.project.release.batched_table import (
+    BatchedTable,
+    naming_rows,
+    refuse_repeated,
+)
+from sfumato.project.release.bucket_counts import (
     MOST_VALUES,
     Buckets,
     put_keys,
     repeated_keys,
     series_of,
 )
-from sfumato.project.release.long_table import (
-    LongTable,
-    naming_rows,
-    refuse_repeated,
-)
 from sfumato.project.release.units import (
-    LongUnits,
+    LeavingUnits,
     Places,
     check_unit,
     drawn_once,
@@ -56,8 +56,8 @@ _PADS: Final = 40
 
 
 def leaving_rows(
-    table: LongTable, document: Document, keys: KeyRing, context: Context
-) -> LongTable:
+    table: BatchedTable, document: Document, keys: KeyRing, context: Context
+) -> BatchedTable:
     """Return the table of the rows that leave; the table itself where rows stand alone.
 
     Raises
@@ -75,14 +75,14 @@ def leaving_rows(
     # Which rows leave depends on the keys, which are others once a project is made.
     asked = ("units", keys, repr((unit, document.record_key, specs)))
 
-    def find() -> LongTable:
+    def find() -> BatchedTable:
         found = _Units(table, unit, specs, document.record_key)
         return table.leaving_by(found.units(keys, context))
 
     return table.keep(asked, find)
 
 
-def every_row_leaving(table: LongTable, unit: Unit, context: Context) -> LongTable:
+def every_row_leaving(table: BatchedTable, unit: Unit, context: Context) -> BatchedTable:
     """Return the table of rows that all leave, with whose they are.
 
     Raises
@@ -95,9 +95,9 @@ def every_row_leaving(table: LongTable, unit: Unit, context: Context) -> LongTab
     return table.leaving_by(replace(found, unit=unit))
 
 
-def propose_long_unit(
+def propose_batched_unit(
     document: Document,
-    table: LongTable,
+    table: BatchedTable,
     columns: Sequence[str],
     most_rows: int | None,
     context: Context,
@@ -112,8 +112,8 @@ def propose_long_unit(
     return stated_unit(columns, most_rows, largest, constant), largest
 
 
-def with_once_drawn_long(
-    document: Document, before: Document, table: LongTable, context: Context
+def with_once_drawn_in_batches(
+    document: Document, before: Document, table: BatchedTable, context: Context
 ) -> Document:
     """Let the unit draw once what has become sensitive, see `with_once_drawn`."""
     unit, new = document.unit, newly_sensitive(document, before)
@@ -123,7 +123,9 @@ def with_once_drawn_long(
     return drawn_once(document, new, look_at_units(table, unit.columns, names, context)[0])
 
 
-def units_drawn(table: LongTable, unit: Unit, spec: ColumnSpec, context: Context) -> LongUnits:
+def units_drawn(
+    table: BatchedTable, unit: Unit, spec: ColumnSpec, context: Context
+) -> LeavingUnits:
     """Return what is counted of an attribute that is drawn once for a unit.
 
     Raises
@@ -139,7 +141,7 @@ def units_drawn(table: LongTable, unit: Unit, spec: ColumnSpec, context: Context
 
 
 def look_at_units(
-    table: LongTable,
+    table: BatchedTable,
     columns: Sequence[str],
     names: Sequence[str],
     context: Context,
@@ -163,7 +165,7 @@ class _Units:
 
     def __init__(
         self,
-        table: LongTable,
+        table: BatchedTable,
         unit: Unit,
         specs: Sequence[ColumnSpec],
         record_key: str | None = None,
@@ -183,7 +185,7 @@ class _Units:
         self._varying = dict.fromkeys(names, 0)
         self._first: dict[str, tuple[int, int]] = {}
 
-    def units(self, keys: KeyRing | None, context: Context) -> LongUnits:
+    def units(self, keys: KeyRing | None, context: Context) -> LeavingUnits:
         """Read the rows; see `leaving_rows`."""
         self._read(keys, context)
         table, unit, number = self._table, self._unit, self._leaving.total()
@@ -192,7 +194,7 @@ class _Units:
                 raise varies_within(unit, name, count, number, *self._first[name])
         left = sum(size * count for size, count in self._leaving.items())
         held_back = None if left == table.rows else self._held_back
-        return LongUnits(unit, number, left, self._leaving, held_back, self._counts, self._keys)
+        return LeavingUnits(unit, number, left, self._leaving, held_back, self._counts, self._keys)
 
     def constant(self, context: Context) -> tuple[tuple[str, ...], int]:
         """Read the rows; return what is the same in them, and how many the largest unit has."""
