@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -147,6 +148,20 @@ def test_levels_and_figures_are_those_of_the_guarantee(material):
     assert table.rows[0][0] in {"Clinic A", "Clinic D"}
     assert table.rows[0][1] == "0.6"
     assert "Retention probability (p)" in table.header
+
+
+def test_the_page_to_sign_tells_the_odds_of_each_recipient_and_never_smaller_ones(material):
+    [people] = [each for each in grids_of(compose(material, INTERNAL)) if each.header[2:3]][:1]
+    told = {row[0]: row[2] for row in people.rows}
+    assert set(told) == {each.name for each in material.document.recipients}
+    for name, text in told.items():
+        found = {}
+        for part in text.split("; "):
+            names, odds = part.split(": anyone's odds multiplied by at most ")
+            found |= {each: math.inf if odds == "∞" else float(odds) for each in names.split(", ")}
+        for told in material.guarantee.for_recipient(name):
+            [gamma] = [fact.value for fact in told.promise.facts if fact.symbol == "γ"]
+            assert gamma <= found[told.entry.key] <= 1.1 * gamma
 
 
 def test_texts_of_the_project_are_escaped(tmp_path):

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QLabel
 from sfumato.analysis.board import Gauges
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.leaving import Leaves
+from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Recipient, ViewRule
 from sfumato.ui.look.theme import TextSize, font, scaled
@@ -287,6 +288,19 @@ def test_the_gauges_count_who_can_be_found_what_is_guessed_and_what_it_is_worth(
 def test_no_gauge_is_green_before_the_check_has_found_nothing():
     gauges = Gauges("Clinic A", 0, 400)
     assert [each.look for each in gauge_texts(gauges, None)] == ["muted"] * 3
+
+
+def test_a_column_that_shows_an_asterisk_in_every_row_is_worth_nothing(qtbot, panel):
+    document = replace(protected(), hierarchies={"age": Suppression()})
+    first, *others = document.recipients
+    board = opened(qtbot, panel, document)
+    assert not board.model.gauges(1)[2].value.startswith("0 to ")
+    view = ViewRule(k=2, levels={"age": 1})
+    document = replace(document, recipients=(replace(first, view=view), *others))
+    worth = opened(qtbot, panel, document).model.gauges(1)[2]
+    assert worth.value.startswith("0 to ")
+    assert "age shows * everywhere: nothing of it is left." in worth.why
+    assert worth.look == "danger"
 
 
 def test_the_gauges_are_grey_until_they_are_those_of_the_present_settings(qtbot, panel):

@@ -76,6 +76,7 @@ CASES = {
 shares as exactly as the Public's file; beside it the
 order of rows, a level or an age is changed."""
 WORST_LOOK = {DANGER: "danger", WORTHLESS: "danger", CAUTION: "caution", GOOD: "good"}
+WORDS = {DANGER: "Danger", WORTHLESS: "Worthless", CAUTION: "Caution", GOOD: "OK"}
 _RANK = ("danger", "caution", "good", "muted")
 
 
@@ -173,7 +174,7 @@ def test_every_place_tells_one_verdict_of_each_recipient(qtbot, session, tmp_pat
     page = " ".join(re.sub(r"<[^>]+>", " ", html.read_text(encoding="utf-8")).split())
     for name, each in expected.items():
         sentence = checked[name]["sentence"].replace("disease", "“disease”")
-        told = f"{each.word}. {sentence}"
+        told = f"{WORDS[each]}. {sentence}"
         by_way = defaultdict(list)
         for column, way in ways[name].items():
             by_way[way].append(column)

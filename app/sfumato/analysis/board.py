@@ -48,6 +48,7 @@ from sfumato.project.document.model import (
     to_plain,
 )
 from sfumato.project.release.byproducts import SHARED, scope_of
+from sfumato.project.release.views import Coarsened
 
 OFTEN: Final = 0.9
 """The noise of numbers is told by what it is at most so often."""
@@ -398,6 +399,8 @@ class Gauges:
         What each randomised column is worth; empty without any.
     hidden
         In how many rows a column shows "*", where rows are suppressed.
+    untold
+        The columns that show "*" in every row.
     problem
         Why they can't be told; empty where they can.
     """
@@ -409,6 +412,7 @@ class Gauges:
     exposed: tuple[str, float, float] | None = None
     worth: tuple[ColumnWorth, ...] = ()
     hidden: Mapping[str, int] = field(default_factory=dict)
+    untold: tuple[str, ...] = ()
     problem: str = ""
 
     @property
@@ -467,13 +471,26 @@ def gauges_of(
             shown = shown_to(document, recipient, columns) if counting else ()
             found = columns.classes(shown).unique if shown else (0 if counting else None)
             seen = seen_by(document, recipient, columns) if shown else None
-            starred = () if seen is None else seen.view.starred
-            names = () if seen is None else tuple(seen.coarsening.hierarchies)
-            hidden = dict(zip(names, starred, strict=True))
-            told.append(replace(made, found=found, hidden=hidden))
+            hidden = {} if seen is None else _hidden_in(seen)
+            untold = () if seen is None else _untold_in(seen, hidden)
+            told.append(replace(made, found=found, hidden=hidden, untold=untold))
         except SfumatoError as error:
             told.append(replace(made, problem=error.sentence))
     return tuple(told)
+
+
+def _hidden_in(seen: Coarsened) -> dict[str, int]:
+    """Return in how many rows single cells of each quasi-identifier are suppressed."""
+    return dict(zip(seen.coarsening.hierarchies, seen.view.starred, strict=True))
+
+
+def _untold_in(seen: Coarsened, hidden: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the quasi-identifiers that a view shows as "*" in every row."""
+    return tuple(
+        name
+        for name, rows in hidden.items()
+        if rows == seen.view.rows or 0 < seen.highest[name] == seen.coarsening.level(name)
+    )
 
 
 def _guesses(

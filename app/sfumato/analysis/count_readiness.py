@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.findings import TOTAL_EPSILON, About, Finding
+from sfumato.analysis.findings import APPROVAL, TOTAL_EPSILON, About, Finding
 from sfumato.analysis.readiness import accepted_for, accepting, require_ready
 from sfumato.analysis.record_losses import (
     LossInAll,
@@ -156,11 +156,11 @@ def standing_for_counts(
         approval = approval_of(project, content)
         if approval is None:
             said = lacking_sentence(project, recipient.name, content)
-            lacking = Finding("Approval", Severity.GRAVE, said, asks=False, refuses=True)
+            lacking = Finding(APPROVAL, Severity.GRAVE, said, asks=False, refuses=True)
             found.append(lacking)
         else:
             told = Sentence("{name} approved it.", name=approval.name)
-            found.append(Finding("Approval", Severity.GOOD, told))
+            found.append(Finding(APPROVAL, Severity.GOOD, told))
     return tuple(found)
 
 

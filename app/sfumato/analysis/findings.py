@@ -33,6 +33,10 @@ from sfumato.project.document.model import Document, Recipient, canonical_json
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
 
+WORTH: Final = "Worth"
+"""The check of what a release tells."""
+APPROVAL: Final = "Approval"
+"""The check of whether a second person approved a release."""
 TOTAL_EPSILON: Final = "ε in all"
 """The check of what a record loses by released records and tables of counts together."""
 OPEN_COLUMNS: Final = "Open columns"

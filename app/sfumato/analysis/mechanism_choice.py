@@ -57,8 +57,12 @@ def in_records(records: float) -> Sentence:
     """Return a number of true records, rounded down."""
     if records < 1.0:
         return Sentence("less than one true record")
-    whole = math.floor(records * (1.0 + 1e-9))
-    return Sentence("{count:,} true {count:record|records}", count=whole)
+    return Sentence("{count:,} true {count:record|records}", count=whole_records(records))
+
+
+def whole_records(records: float) -> int:
+    """Round a number of true records down, as it is told everywhere."""
+    return math.floor(records * (1.0 + 1e-9))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.findings import Finding
+from sfumato.analysis.findings import APPROVAL, Finding
 from sfumato.analysis.generalized_table import check_publication
 from sfumato.analysis.readiness import (
     accepted_for,
@@ -86,10 +86,10 @@ def _with_approvals(project: ProjectFile, found: Sequence[Readiness]) -> tuple[R
         approval = known[each.recipient]
         if approval is None:
             lacking = lacking_sentence(project, each.recipient)
-            finding = Finding("Approval", Severity.GRAVE, lacking, asks=False, refuses=True)
+            finding = Finding(APPROVAL, Severity.GRAVE, lacking, asks=False, refuses=True)
         else:
             told = Sentence("{name} approved it.", name=approval.name)
-            finding = Finding("Approval", Severity.GOOD, told)
+            finding = Finding(APPROVAL, Severity.GOOD, told)
         made.append(replace(each, findings=(finding, *each.findings)))
     return tuple(made)
 

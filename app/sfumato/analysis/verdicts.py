@@ -11,7 +11,7 @@ from enum import IntEnum, StrEnum
 from typing import Final
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.findings import TOTAL_EPSILON, About, Finding
+from sfumato.analysis.findings import APPROVAL, TOTAL_EPSILON, WORTH, About, Finding
 from sfumato.analysis.readiness_checks import CLASS_SIZES
 from sfumato.analysis.undone_views import UNDONE_VIEW
 from sfumato.engine.core.wording import Sentence, formatted, listed
@@ -88,7 +88,7 @@ _OF_TABLE: Final = frozenset(("Positions", "Editions", "Released before", "Order
 
 def risk_of(finding: Finding) -> ReleaseRisk:
     """Return which risk a finding is about."""
-    if finding.worthless or finding.check == "Worth":
+    if finding.check == WORTH:
         return ReleaseRisk.WORTH
     if finding.check in _FINDING_PEOPLE:
         return ReleaseRisk.FOUND
@@ -123,14 +123,6 @@ class Standing(IntEnum):
     GOOD = 3
     """Checked, and nothing was found."""
 
-    @property
-    def word(self) -> str:
-        """What it is called, wherever it is shown."""
-        if self is Standing.WORTHLESS:
-            return Sentence("Worthless")
-        graver = {Standing.DANGER: Severity.GRAVE, Standing.CAUTION: Severity.CAUTION}
-        return graver.get(self, Severity.GOOD).word
-
 
 @dataclass(frozen=True)
 class RecipientVerdict:
@@ -144,11 +136,22 @@ class RecipientVerdict:
         How.
     findings
         What says so, the worst first; each only once.
+    useful
+        Whether some of what is randomised or coarsened tells something.
     """
 
     recipient: str
     standing: Standing
     findings: tuple[Finding, ...] = field(repr=False)
+    useful: bool = True
+
+    @property
+    def word(self) -> str:
+        """How the recipient stands in a word, wherever it is shown."""
+        if self.standing is Standing.WORTHLESS:
+            return Sentence("Partly worthless") if self.useful else Sentence("Worthless")
+        graver = {Standing.DANGER: Severity.GRAVE, Standing.CAUTION: Severity.CAUTION}
+        return graver.get(self.standing, Severity.GOOD).word
 
     @property
     def exposure(self) -> float:
@@ -205,15 +208,22 @@ def _in_hundred(share: float) -> Sentence:
 
 
 def verdict_of(found: Readiness) -> RecipientVerdict:
-    """Return how a recipient stands by what the check found."""
-    cautions = tuple(one for one in found.findings if one.severity is not Severity.GOOD)
-    for standing, findings in (
-        (Standing.DANGER, found.standing),
+    """Return how a recipient stands by what the check found.
+
+    That a second person has not approved a release yet says nothing of the release: what they
+    decide by is the verdict.
+    """
+    findings = [one for one in found.findings if one.check != APPROVAL]
+    cautions = tuple(one for one in findings if one.severity is not Severity.GOOD)
+    useful = any(one.check == WORTH and not one.worthless for one in findings)
+    for standing, own in (
+        (Standing.DANGER, tuple(one for one in found.standing if one.check != APPROVAL)),
         (Standing.WORTHLESS, found.worthless),
         (Standing.CAUTION, cautions),
-        (Standing.GOOD, found.findings),
+        (Standing.GOOD, tuple(findings)),
     ):
-        if findings:
-            once = {str(one.sentence): one for one in reversed(findings)}
-            return RecipientVerdict(found.recipient, standing, tuple(reversed(once.values())))
+        if own:
+            once = {str(one.sentence): one for one in reversed(own)}
+            told = tuple(reversed(once.values()))
+            return RecipientVerdict(found.recipient, standing, told, useful)
     return RecipientVerdict(found.recipient, Standing.GOOD, ())

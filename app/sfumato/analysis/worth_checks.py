@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.findings import About, Examined, Finding, Remedy, RemedyKind
+from sfumato.analysis.findings import WORTH, About, Examined, Finding, Remedy, RemedyKind
 from sfumato.analysis.mechanism_choice import epsilon_of
 from sfumato.analysis.worth import (
     ColumnWorth,
@@ -25,8 +24,6 @@ from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.table_survey import Survey
-
-WORTH: Final = "Worth"
 
 
 def worth_of_columns(examined: Examined) -> Iterator[Finding]:
@@ -49,7 +46,8 @@ def worth_of_columns(examined: Examined) -> Iterator[Finding]:
                 about=About.POLICY,
                 worthless=True,
             )
-    for detail in details_kept(recipient.name, examined.shown, examined.columns):
+    details = tuple(details_kept(recipient.name, examined.shown, examined.columns))
+    for detail in details:
         if detail.worthless:
             yield Finding(
                 WORTH,
@@ -68,6 +66,10 @@ def worth_of_columns(examined: Examined) -> Iterator[Finding]:
             words = "{worth}"
         sentence = Sentence(words, worth=least.sentence)
         yield Finding(WORTH, Severity.GOOD, sentence, (), (least.column,), about=About.POLICY)
+    elif kept := [one for one in details if not one.worthless]:
+        detail = min(kept, key=lambda one: one.kept)
+        told = detail.sentence
+        yield Finding(WORTH, Severity.GOOD, told, (), (detail.column,), about=About.POLICY)
 
 
 # ----- what mends it

@@ -98,7 +98,7 @@ def _lines_of_readiness(found: Readiness) -> Iterator[str]:
     yield worded(
         "{recipient}: {standing}. {sentence}",
         recipient=found.recipient,
-        standing=said(verdict.standing.word),
+        standing=said(verdict.word),
         sentence=said(verdict.sentence),
     )
     for one in found.findings:

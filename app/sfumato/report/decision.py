@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from sfumato.analysis.board import recipients_in_order
+from sfumato.analysis.guarantee import EntryPromise
 from sfumato.analysis.verdicts import verdict_of
 from sfumato.engine.core.leaving import Leaves
 from sfumato.engine.core.wording import Sentence, as_sentence, joined
-from sfumato.engine.mechanisms.base import PromiseFigure
+from sfumato.engine.mechanisms.base import Promise, PromiseFigure
+from sfumato.engine.mechanisms.categorical import at_most
 from sfumato.formats.language import localized, said, worded
 from sfumato.formats.terms import TERM_TITLES, ReleaseTerms
 from sfumato.plots.axes import whole
@@ -107,19 +109,41 @@ def _people(material: ReportMaterial, options: ReportOptions) -> Iterator[tuple[
                 if view.cells
                 else worded("suppressed: rows that stand out")
             )
-        alike: dict[str, list[str]] = {}  # told once, so that there is room for a signature
-        for told in material.guarantee.for_recipient(recipient.name):
-            alike.setdefault(", ".join(_figures(told.promise.facts)), []).append(told.entry.key)
-        promises = (f"{', '.join(keys)}: {figures}" for figures, keys in alike.items())
-        line = (recipient.name, "; ".join(gets), "; ".join(promises) or worded("nothing"))
+        promised = _promised(material.guarantee.for_recipient(recipient.name))
+        line = (recipient.name, "; ".join(gets), promised or worded("nothing"))
         verdict = verdicts.get(recipient.name)
         if not options.internal:
             yield line
         elif verdict is None:
             yield *line, worded("not checked")
         else:
-            stands = Sentence("{word}.", word=as_sentence(verdict.standing.word))
+            stands = Sentence("{word}.", word=as_sentence(verdict.word))
             yield *line, joined(stands, verdict.sentence)
+
+
+def _promised(promises: Sequence[EntryPromise]) -> str:
+    """Return what is promised; what is alike is told once, so that there is room to sign."""
+    alone = sum(_odds_of(told.promise) is None for told in promises) == 1
+    alike: dict[str, list[str]] = {}
+    for told in promises:
+        odds = _odds_of(told.promise)
+        if odds is not None:
+            words = worded("anyone's odds multiplied by at most {factor}", factor=_rounded_up(odds))
+        elif alone:
+            words = said(told.promise.sentence)
+        else:
+            words = ", ".join(_figures(told.promise.facts))
+        alike.setdefault(words, []).append(told.entry.key)
+    return "; ".join(f"{', '.join(keys)}: {words}" for words, keys in alike.items())
+
+
+def _odds_of(promise: Promise) -> float | None:
+    """Return by what odds on a person's value are multiplied at most; None where nothing is."""
+    return next((fact.value for fact in promise.facts if fact.symbol == "γ"), None)
+
+
+def _rounded_up(odds: float) -> str:
+    return "∞" if math.isinf(odds) else at_most(odds)
 
 
 def _named(way: Leaves, columns: Sequence[str]) -> str:
@@ -132,8 +156,11 @@ def _named(way: Leaves, columns: Sequence[str]) -> str:
 def _figures(facts: tuple[PromiseFigure, ...]) -> Iterator[str]:
     told = (fact for fact in facts if fact.symbol not in _SETTINGS)
     for fact in islice(told, _MOST_FIGURES):
-        value = "∞" if math.isinf(fact.value) else localized(f"{fact.value:.4g}")
-        yield f"{said(fact.title)} {fact.symbol} = {value}"
+        yield f"{said(fact.title)} {fact.symbol} = {_figure(fact.value)}"
+
+
+def _figure(value: float) -> str:
+    return "∞" if math.isinf(value) else localized(f"{value:.4g}")
 
 
 def _remaining(material: ReportMaterial) -> Iterator[Block]:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QLabel, QToolButton, QWidget
 
+from sfumato.analysis.answers import Severity
 from sfumato.analysis.guarantee import (
     IN_PARTS,
     EntryPromise,
@@ -234,9 +235,9 @@ class GuaranteeCard(QFrame):
             verdict = verdict_of(found)
             bad = verdict.standing in (Standing.DANGER, Standing.WORTHLESS)
             sentence = self._apart(verdict.sentence) if bad else promised
-            return verdict.standing, spoken(verdict.standing.word), sentence, promised
+            return verdict.standing, spoken(verdict.word), sentence, promised
         if any(empty_promise(self._session, one) for one in promises):
-            word = spoken(Standing.DANGER.word)
+            word = spoken(Severity.GRAVE.word)
             return Standing.DANGER, word, spoken(Sentence("A promise is empty.")), promised
         return None, self.tr("not checked yet"), promised, promised
 

@@ -1,8 +1,10 @@
-"""Cells that are typed into as in a spreadsheet."""
+"""Cells that are typed into as in a spreadsheet, and lines with a tick."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter
@@ -149,3 +151,56 @@ def typed_number(text: str) -> float:
     except ValueError:
         return math.nan
     return value / 100 if share != plain else value
+
+
+class TickedModel(CellsModel):
+    """Lines with a name each, and a tick at it; new ones are ticked."""
+
+    ticked = Signal()
+    """Another line was ticked, or one was unticked."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__((), parent)
+        self._lines: tuple[str, ...] = ()
+        self._left_out: set[str] = set()
+
+    def show_lines(self, names: Sequence[str]) -> None:
+        """Show lines of these names."""
+        self._lines = tuple(names)
+        self.lay_out(len(names))
+
+    def is_ticked(self, name: str) -> bool:
+        """Return whether a line is ticked."""
+        return name not in self._left_out
+
+    def choose(self, names: Iterable[str]) -> None:
+        """Tick these of the lines, and no others."""
+        self._left_out = (self._left_out | set(self._lines)) - set(names)
+        self.repaint()
+        self.ticked.emit()
+
+    def tick_all(self, ticked: bool) -> None:
+        """Tick every line, or none."""
+        self.choose(self._lines if ticked else ())
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return what can be done with a cell."""
+        flags = super().flags(index)
+        return flags if index.column() else flags | Qt.ItemFlag.ItemIsUserCheckable
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return one aspect of a cell."""
+        if role == Qt.ItemDataRole.CheckStateRole and not index.column():
+            ticked = self.is_ticked(self._lines[index.row()])
+            return Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked
+        return super().data(index, role)
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Tick or untick a line."""
+        if role != Qt.ItemDataRole.CheckStateRole or index.column():
+            return super().setData(index, value, role)
+        change = set.discard if Qt.CheckState(value) == Qt.CheckState.Checked else set.add
+        change(self._left_out, self._lines[index.row()])
+        self.dataChanged.emit(index, index)
+        self.ticked.emit()
+        return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -19,6 +19,7 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QRect,
     Qt,
     QTimer,
     Signal,
@@ -32,7 +33,14 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
 )
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolTip, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyleOptionViewItem,
+    QTableView,
+    QToolTip,
+    QWidget,
+)
 
 from sfumato.engine.core.columns import Value
 from sfumato.formats.language import grouped, localized
@@ -388,59 +396,6 @@ class CellsModel(QAbstractTableModel):
         return True
 
 
-class TickedModel(CellsModel):
-    """Lines with a name each, and a tick at it; new ones are ticked."""
-
-    ticked = Signal()
-    """Another line was ticked, or one was unticked."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__((), parent)
-        self._lines: tuple[str, ...] = ()
-        self._left_out: set[str] = set()
-
-    def show_lines(self, names: Sequence[str]) -> None:
-        """Show lines of these names."""
-        self._lines = tuple(names)
-        self.lay_out(len(names))
-
-    def is_ticked(self, name: str) -> bool:
-        """Return whether a line is ticked."""
-        return name not in self._left_out
-
-    def choose(self, names: Iterable[str]) -> None:
-        """Tick these of the lines, and no others."""
-        self._left_out = (self._left_out | set(self._lines)) - set(names)
-        self.repaint()
-        self.ticked.emit()
-
-    def tick_all(self, ticked: bool) -> None:
-        """Tick every line, or none."""
-        self.choose(self._lines if ticked else ())
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return what can be done with a cell."""
-        flags = super().flags(index)
-        return flags if index.column() else flags | Qt.ItemFlag.ItemIsUserCheckable
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return one aspect of a cell."""
-        if role == Qt.ItemDataRole.CheckStateRole and not index.column():
-            ticked = self.is_ticked(self._lines[index.row()])
-            return Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked
-        return super().data(index, role)
-
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Tick or untick a line."""
-        if role != Qt.ItemDataRole.CheckStateRole or index.column():
-            return super().setData(index, value, role)
-        change = set.discard if Qt.CheckState(value) == Qt.CheckState.Checked else set.add
-        change(self._left_out, self._lines[index.row()])
-        self.dataChanged.emit(index, index)
-        self.ticked.emit()
-        return True
-
-
 def _tip(data: Callable[[int], Any], metrics: QFontMetrics, room: int) -> str:
     """Return the tip of a cell or heading, with its text where there is less room than it needs."""
     text, tip = (str(data(role) or "") for role in (_ROLES.DisplayRole, _ROLES.ToolTipRole))
@@ -591,7 +546,7 @@ class TableView(QTableView):
         def fit(*_resized: int) -> None:
             if self.model().rowCount() <= MOST_WRAPPED:
                 for row in range(self.model().rowCount()):
-                    needed = self.sizeHintForRow(row) + Space.INSIDE + Space.TIGHT
+                    needed = self._height_of(row) + Space.INSIDE + Space.TIGHT
                     self.setRowHeight(row, max(needed, Space.FIELD))
                 self.wrapped.emit()
 
@@ -602,6 +557,18 @@ class TableView(QTableView):
             self.horizontalHeader().sectionResized.connect(heard)
         for changed in (self.model().modelReset, self.model().layoutChanged):
             changed.connect(lambda *_: fit())
+
+    def _height_of(self, row: int) -> int:
+        """Return how high a row's texts are; Qt's own hint forgets the room beside them."""
+        option = QStyleOptionViewItem()
+        self.initViewItemOption(option)
+        heights = [0]
+        for column in range(self.model().columnCount()):
+            if not self.isColumnHidden(column):
+                index = self.model().index(row, column)
+                option.rect = QRect(0, 0, self.columnWidth(column) - CELL_MARGINS, 1)
+                heights.append(self.itemDelegateForIndex(index).sizeHint(option, index).height())
+        return max(heights)
 
     def set_widths(self, widths: Mapping[int, float]) -> None:
         """Fix the widths of some columns, pixels at scale 1; the others share what is left.

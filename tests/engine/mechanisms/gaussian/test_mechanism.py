@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.ladders.brownian import HIGHEST, LOWEST
+from sfumato.engine.mechanisms.gaussian.promise import measured_sentence
+from sfumato.engine.mechanisms.gaussian.settings import settings_of
 from sfumato.engine.table.table import Attribute
 from tests.engine.numbers import (
     GAUSSIAN,
@@ -103,6 +106,15 @@ def test_separate_noise_on_attributes_that_go_together_leaves_less():
     assert level({**correlated, "noise": "separate"}, normalized_error=0.5) > 1.0
 
 
+@pytest.mark.parametrize("epsilon", [0.12, 1.4, 2.5, 3.912, 4.61, 6.0])
+def test_odds_that_the_size_of_the_noise_multiplies_are_never_told_smaller(epsilon):
+    told = measured_sentence(
+        ["age", "pay"], replace(settings_of(BOTH, PROPORTIONAL), epsilon=epsilon)
+    )
+    [odds] = re.findall(r"odds on a person's numbers by(?: at most)? ([\d.,]+) \(ε0", str(told))
+    assert math.exp(epsilon) <= float(odds.replace(",", "")) < 1.02 * math.exp(epsilon)
+
+
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
@@ -162,7 +174,12 @@ def test_levels_are_proposed_most_trusted_first(count):
 def test_the_promise_gives_the_noise_and_what_nobody_can_tell_apart_in_each_unit():
     known = stated([10.0, 100.0])
     promise = GAUSSIAN.promise(1.0, BOTH, known)
-    for told in ("10.0 to age", "100 to income", "age up to 13.4 apart", "income up to 134 apart"):
+    for told in (
+        "10.0 for age",
+        "100 for income",
+        "age up to 13.4 apart",
+        "income up to 134 apart",
+    ):
         assert told in promise.sentence
     assert "at best" not in promise.sentence
     assert "90 %" not in promise.sentence

@@ -34,6 +34,7 @@ from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.noise_law import listed_widths
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
 from sfumato.engine.mechanisms.base import Promise, PromiseFigure
+from sfumato.engine.mechanisms.categorical import at_most
 from sfumato.engine.mechanisms.gaussian.settings import (
     CovarianceSource,
     GaussianSettings,
@@ -258,8 +259,8 @@ def _sentence(
     if settings.measured is CovarianceSource.EXACT:
         return measured_sentence(names, settings)
     added = Sentence(
-        "Noise with a standard deviation of {noise} is added.",
-        noise=listed_widths("{width} to {name}", names, settings.spreads * math.sqrt(level)),
+        "Noise is added, with a standard deviation of {noise}.",
+        noise=listed_widths("{width} for {name}", names, settings.spreads * math.sqrt(level)),
     )
     share = uncertainty.share
     if share is None:
@@ -291,7 +292,7 @@ def measured_sentence(names: Sequence[str], settings: GaussianSettings) -> Sente
             " table is so small that this can multiply anyone's odds on a person's numbers by"
             " {odds} (ε0 = {epsilon:g}). If the spreads are known without the table, state them.",
             names=listed(names),
-            odds=_at_most(math.exp(settings.epsilon)),
+            odds=at_most(math.exp(settings.epsilon)),
             epsilon=settings.epsilon,
         )
     return Sentence(
@@ -299,15 +300,9 @@ def measured_sentence(names: Sequence[str], settings: GaussianSettings) -> Sente
         " published: that multiplies anyone's odds on a person's numbers by at most {odds} (ε0 ="
         " {epsilon:g}). The figures above include it.",
         names=listed(names),
-        odds=_at_most(math.exp(settings.epsilon)),
+        odds=at_most(math.exp(settings.epsilon)),
         epsilon=settings.epsilon,
     )
-
-
-def _at_most(factor: float) -> str:
-    if factor < 100:
-        return formatted(math.ceil(factor * 100 - 1e-9) / 100, ",.3g")
-    return formatted(factor, ",.0f")
 
 
 def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]) -> str:

@@ -33,7 +33,8 @@ from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
 from sfumato.ui.widgets.layout import Card
-from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
+from sfumato.ui.widgets.sheets import TickedModel
+from sfumato.ui.widgets.tables import Cell, Heading, TableView
 
 TIED = 1e-12
 """Levels whose trust differs by less are the same."""

@@ -139,8 +139,8 @@ class ApprovalLine(QWidget):
         self.remove = button(self.tr("Remove a person…"), self._ask_to_remove, "quiet", "remove")
         self.below = boxed(
             column(
-                row((self.state, 1), self.approve),
-                row(None, self.add, self.remove),
+                self.state,
+                row(self.approve, self.add, self.remove, None),
                 spacing=Space.TIGHT,
             ),
             self,

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
 from sfumato.analysis.count_preview import CountPreview, preview_counts
 from sfumato.analysis.count_readiness import release_counts, standing_for_counts
-from sfumato.analysis.findings import Finding
+from sfumato.analysis.findings import APPROVAL, Finding
 from sfumato.analysis.record_losses import LossInAll, RecordLosses, losses_by_records
 from sfumato.analysis.verdicts import Readiness, verdict_of
 from sfumato.engine.core.errors import SfumatoError
@@ -298,12 +298,12 @@ class CountsPage(ScrollPage):
         for part in (self.verdict, self.findings):
             part.setVisible(found is not None)
         self.reason.setVisible(found is not None and bool(found.readiness.open))
-        self.approve.setVisible(any(one.check == "Approval" for one in self._refused))
+        self.approve.setVisible(any(one.check == APPROVAL for one in self._refused))
         if found is None:
             return
         ready = Readiness(found.readiness.recipient, (*self._standing, *found.readiness.findings))
         verdict = verdict_of(ready)
-        words = spoken(verdict.standing.word), spoken(verdict.sentence)
+        words = spoken(verdict.word), spoken(verdict.sentence)
         said = self.tr("{word}: {sentence}")
         self.verdict.setText(said.format(word=words[0], sentence=words[1]))
         self.findings.setText("\n".join(spoken(one.sentence) for one in ready.findings))

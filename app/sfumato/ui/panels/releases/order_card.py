@@ -41,7 +41,8 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import ResponsiveRow
-from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
+from sfumato.ui.widgets.sheets import TickedModel
+from sfumato.ui.widgets.tables import Cell, Heading, TableView
 
 NAME, LEVELS, LAST = range(3)
 

@@ -42,9 +42,7 @@ ROW: Final = 46
 GROUP: Final = 30
 HEAD: Final = 104
 NAMES: Final = (170, 236)
-"""How wide the columns' names are, in a narrow window and in a wide one."""
-WIDE: Final = 1_000
-"""From this width on the board counts as wide."""
+"""How wide the columns' names are at least and at most."""
 FIRST: Final = 100
 NARROWEST: Final = 164
 WIDEST: Final = 300
@@ -121,15 +119,15 @@ class BoardView(TableView):
 
     def _share(self) -> None:
         header, people = self.horizontalHeader(), len(self.board.people)
-        names = NAMES[self.width() >= scaled(WIDE)]
-        self.verticalHeader().setFixedWidth(scaled(names))
-        self._corner.setGeometry(0, 0, scaled(names) - Space.INSIDE, scaled(HEAD) - Space.INSIDE)
-        first = scaled(FIRST)
+        first, bar = scaled(FIRST), self.verticalScrollBar().sizeHint().width()
+        room = self.width() - first - bar - 2
+        least, most = map(scaled, NAMES)
+        names = min(max(room - people * scaled(NARROWEST), least), most)
+        self.verticalHeader().setFixedWidth(names)
+        self._corner.setGeometry(0, 0, names - Space.INSIDE, scaled(HEAD) - Space.INSIDE)
         if header.count():
             header.resizeSection(ORIGINAL, first)
-        bar = self.verticalScrollBar().sizeHint().width()
-        room = self.width() - scaled(names) - first - bar - 2
-        each = min(max(room // max(people, 1), scaled(NARROWEST)), scaled(WIDEST))
+        each = min(max((room - names) // max(people, 1), scaled(NARROWEST)), scaled(WIDEST))
         for section in range(1, header.count()):
             header.resizeSection(section, each)
 

@@ -10,7 +10,9 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.board import BoardCell, BoardRow, Gauge, Gauges, grade_of_gauge
 from sfumato.analysis.findings import Finding
+from sfumato.analysis.mechanism_choice import whole_records
 from sfumato.analysis.verdicts import Readiness
+from sfumato.analysis.worth import ColumnWorth, DetailKept
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.leaving import Leaves
 from sfumato.formats.language import grouped, localized
@@ -223,11 +225,13 @@ def _worth(gauges: Gauges | None) -> GaugeText:
     name = tr("worth")
     if gauges is None:
         return GaugeText(name, "…", "muted", "")
-    least, most = gauges.least, gauges.most
-    if least is None or most is None:
+    records = [one.records for one in gauges.worth] + [0.0] * len(gauges.untold)
+    if not records:
         return GaugeText(name, "–", "muted", tr("No column is randomised."))
-    low, high = (grouped(round(one.records)) for one in (least, most))
+    low, high = (grouped(whole_records(one)) for one in (min(records), max(records)))
     value = low if low == high else tr("{low} to {high}", low=low, high=high)
-    look = "danger" if least.worthless else "good"
-    told = [least, most] if least is not most else [least]
-    return GaugeText(name, value, look, " ".join(typeset(spoken(one.sentence)) for one in told))
+    ends = {one.column: one for one in (gauges.least, gauges.most) if one is not None}
+    nothing = (DetailKept(gauges.recipient, one, 0.0, 1.0) for one in gauges.untold)
+    told: list[DetailKept | ColumnWorth] = [*nothing, *ends.values()]
+    look = "danger" if any(one.worthless for one in told) else "good"
+    return GaugeText(name, value, look, " ".join(typeset(one.sentence) for one in told))
