@@ -7,20 +7,16 @@ on: a dialog that a worker's search destroys takes the process with it.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import itertools
-import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from typing import Any, Final
 
-import pyarrow as pa
 from PySide6.QtCore import (
     QCoreApplication,
     QEvent,
@@ -35,6 +31,7 @@ from PySide6.QtCore import (
 
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.engine.core.progress import Callback, Context
+from sfumato.formats.memory import give_memory_back
 
 LOOK_MILLISECONDS: Final = 500
 SHARE: Final = 0.02
@@ -298,7 +295,7 @@ class _Run:
         outcome = self._outcome()
         self._work = _nothing
         if time.monotonic() - began >= LONG_SECONDS:
-            _give_memory_back()
+            give_memory_back()
         self._runner._arrived.emit(self._number, outcome)
 
     def _outcome(self) -> _Outcome:
@@ -334,24 +331,6 @@ def _failed(error: BaseException, title: str) -> _Outcome:
 
 def _nothing(_context: object) -> None:
     return None
-
-
-def _give_memory_back() -> None:
-    """Give the system back what Arrow and the C library keep of what a job took and left.
-
-    They keep it for each thread that had some, and jobs have many: it adds up from job to job.
-    """
-    pa.default_memory_pool().release_unused()
-    if (trim := _trim()) is not None:
-        trim(0)
-
-
-@cache
-def _trim() -> Callable[[int], int] | None:
-    """Return what gives memory back, of C libraries that don't do so by themselves (glibc)."""
-    if sys.platform != "linux":
-        return None
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 def _out_of_memory(title: str) -> SfumatoError:

@@ -523,3 +523,26 @@ def test_where_a_few_columns_tell_all_records_apart_others_are_left_out_without_
     assert ShownColumns(repeated).telling_apart(shown) == []
     monkeypatch.setattr(ShownColumns, "without", None)
     assert finding(found_in(document, table), UNIQUE_RECORDS).facts[-1] == ROWS
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_columns_that_single_somebody_out_by_themselves_need_not_be_counted_with_others(
+    monkeypatch, missing
+):
+    rng = np.random.default_rng(4)
+    few = {f"f{place}": rng.integers(0, 2 + place % 3, ROWS) for place in range(8)}
+    gaps = pd.Series(rng.integers(0, 2, ROWS)).mask(np.arange(ROWS) < missing)
+    one = np.where(np.arange(ROWS) == 7, "b", "a")
+    frame = pd.DataFrame({**few, "n": np.arange(ROWS), "gaps": gaps, "one": one})
+    table = Table(frame.assign(illness=TABLE.frame["illness"]))
+    columns = [ColumnSpec(name, Role.INSENSITIVE, Kind.NUMERIC) for name in (*few, "n", "gaps")]
+    columns += [ColumnSpec("one", Role.INSENSITIVE), SOUND.column("illness")]
+    document = replace(SOUND, columns=tuple(columns), importance=("one", "f1"))
+    known = ShownColumns(table)
+    single = {c.name for c in columns[:-1] if known.singles_out(look_of(c))}
+    assert single == {"n", "one", *(["gaps"] if missing == 1 else [])}
+    (enough, *_) = finding(found_in(document, table), UNIQUE_RECORDS).remedies
+    assert enough.after == 0
+    assert single <= {*enough.columns}
+    monkeypatch.setattr(ShownColumns, "singles_out", lambda *_: False)
+    assert finding(found_in(document, table), UNIQUE_RECORDS).remedies[0] == enough

@@ -11,6 +11,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from sfumato import jobs
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats import memory
 from sfumato.jobs import Ending, Job, JobRunner
 
 
@@ -466,7 +467,7 @@ def test_a_job_that_has_ended_may_be_the_last_that_holds_its_runner(qtbot):
 def test_memory_is_given_back_after_a_job_that_took_long(qtbot, runner, log, monkeypatch, seconds):
     given = []
     monkeypatch.setattr(jobs, "LONG_SECONDS", seconds)
-    monkeypatch.setattr(jobs, "_trim", lambda: given.append)
+    monkeypatch.setattr(memory, "_trim", lambda: given.append)
     wait_for(qtbot, runner.run("work", lambda _context: None, log.done, log.error))
     assert given == ([] if seconds else [0])
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from sfumato.analysis.shown_columns import ColumnView, ShownColumns, look_of
@@ -67,13 +68,15 @@ class WeighedRows:
         """Return each row's value as a code from 0, missing being one of them."""
         return whole_codes(columns, look) if self.rows is None else _codes(look, self.table)
 
-    def numbers(self, spec: ColumnSpec, codes: Integers, numbers: Floats) -> UnperturbedColumn:
+    def numbers(
+        self, spec: ColumnSpec, codes: Integers, numbers: Floats | Integers
+    ) -> UnperturbedColumn:
         """Return a column of numbers, with their codes where they repeat."""
         repeats = 1 < int(codes.max()) + 1 <= len(codes) / 2
         if self.rows is not None:
             repeats = bool(codes.max()) and spec.name in self.repeating
         counted = self.counted.get(spec.name) if repeats else None
-        return UnperturbedColumn(spec.name, numbers, codes if repeats else None, counted)
+        return UnperturbedColumn(spec.name, numbers, _small(codes) if repeats else None, counted)
 
     def open_column(self, columns: ShownColumns, spec: ColumnSpec) -> UnperturbedColumn | None:
         """Return a column as recipients see it; None where it is constant or its bins misfit."""
@@ -83,14 +86,16 @@ class WeighedRows:
             codes = self.codes(columns, look)
         except DomainError:
             return None  # no release can be made either
-        numbers = _numbers(series)
+        # Whole numbers as they are: a copy of each of very many columns would fill the memory.
+        whole = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu"
+        numbers = series.to_numpy() if whole else _numbers(series)
         if numbers is not None and spec.kind is not Kind.CATEGORICAL:
             return self.numbers(spec, codes, numbers)
         if int(codes.max()) == int(codes.min()):
             return None
         # Codes that are numbers may be in an order that tells, too.
         ordered = numbers if codes.max() >= ONE_BY_ONE else None
-        return UnperturbedColumn(spec.name, ordered, codes, self.counted.get(spec.name))
+        return UnperturbedColumn(spec.name, ordered, _small(codes), self.counted.get(spec.name))
 
 
 def weighed_rows(columns: ShownColumns, specs: Sequence[ColumnSpec], most: int) -> WeighedRows:
@@ -174,6 +179,11 @@ def _sharing(column: pd.Series, part: Indices, estimated: Indices) -> tuple[Indi
     shares = 1.0 / np.concatenate([sizes[~rare] * every, np.maximum(of_value[mine], 1)])
     most = max(len(part), _RARE * len(estimated))
     return rows[sample_rows(len(rows), most)], float(shares.mean())
+
+
+def _small(codes: Integers) -> npt.NDArray[np.integer]:
+    """Return codes in as few bytes as they need."""
+    return codes.astype(np.min_scalar_type(-int(codes.max()) - 1))
 
 
 def whole_codes(columns: ShownColumns, look: ColumnView) -> Integers:

@@ -26,6 +26,7 @@ from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Table
+from sfumato.formats.memory import give_memory_back
 from sfumato.project.approval import approvals, lacking_sentence
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
@@ -206,6 +207,7 @@ def make_releases(
     if len(order.recipients) > 1:
         prepared.expect_several()
     checked = settle(project, prepared.table, order.recipients, reason, Part(context, 0.0, 0.1))
+    give_memory_back()  # what the check took, before the rows are put in order
     for recipient, part in one_by_one(Part(context, 0.1, 1.0), order.recipients):
         yield order._release(project, prepared, recipient, checked, part, rows_by)
 

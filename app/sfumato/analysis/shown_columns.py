@@ -251,6 +251,17 @@ class ShownColumns:
         units = None if self.units is None else self.units[present]
         return count_units(codes[present], units, int(codes.max(initial=-1)) + 1)
 
+    def singles_out(self, look: ColumnView) -> bool:
+        """Return whether a value that leaves, a missing one too, is one record's, or unit's.
+
+        Of the rows in `table`, which may be some of those that leave.
+        """
+        return self.keep(("single", look.bare), lambda: self._singles_out(look))
+
+    def _singles_out(self, look: ColumnView) -> bool:
+        codes = self.codes(look).astype(np.intp) + 1
+        return bool((count_units(codes, self.units, int(codes.max(initial=0)) + 1) == 1).any())
+
     def ends_alone(self, look: ColumnView) -> bool:
         """Return whether the largest or smallest number that leaves is one record's, or unit's."""
         return self.keep(("ends", look.bare), lambda: self._ends_alone(look))
@@ -452,17 +463,19 @@ class ShownColumns:
     def _sum(self, looks: Collection[ColumnView]) -> Marks:
         """Return each record's mark by columns."""
         total = np.zeros(self.table.rows, np.uint64)
+        # Of more columns than are kept, the first would be gone when they are asked for again.
+        kept = self.table.rows * len(looks) <= _MOST_MARKS
         for look in looks:
-            total += self._marks(look)
+            total += self._marks(look, kept)
         return total
 
-    def _marks(self, look: ColumnView) -> Marks:
+    def _marks(self, look: ColumnView, kept: bool = True) -> Marks:
         found = self._marked.pop(look, None)
         if found is None and look.view and look.rows is not None:
             found = look.rows.marks_of_rows([look.name])
         elif found is None:
             found = marks_of([look.shown(self.table).rename(look.name)], self.table.rows)
-        if self.table.rows * _WORTH_KEEPING > _MOST_MARKS:
+        if not kept or self.table.rows * _WORTH_KEEPING > _MOST_MARKS:
             return found
         if self._marked and self.table.rows * (len(self._marked) + 1) > _MOST_MARKS:
             self._marked.pop(next(iter(self._marked)))  # the one not asked for longest
@@ -563,6 +576,12 @@ class CountedColumns(ShownColumns):
     def _count(self, look: ColumnView) -> npt.NDArray[np.int64]:
         counts = self._summary.columns[look.name].counts
         return super()._count(look) if counts is None else counts
+
+    def _singles_out(self, look: ColumnView) -> bool:
+        known = self._summary.columns.get(look.name)
+        if known is None or self.units is not None or self.table.rows < self.rows:
+            return super()._singles_out(look)
+        return known.single or (known.counts is None and super()._singles_out(look))
 
     def _ends_alone(self, look: ColumnView) -> bool:
         return 1 in (self._summary.columns[look.name].ends or ())

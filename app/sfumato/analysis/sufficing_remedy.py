@@ -58,7 +58,13 @@ def _dropped(examined: Examined) -> tuple[str, ...]:
     known = examined.columns
     own = [look for look in examined.shown if not look.view]
     costs = [*cell_costs([look.name for look in own], examined.document.importance)]
-    quasi = [_all_or_nothing(look.name, known.codes(look)) for look in own]
+    # Whoever a column's value singles out is unique beside whatever else is shown, so it tells
+    # nothing that may stay. Most columns of a wide table need not be looked at any closer.
+    nothing = np.zeros(known.table.rows, dtype=np.int8)
+    quasi = [
+        _all_or_nothing(look.name, nothing if known.singles_out(look) else known.codes(look))
+        for look in own
+    ]
     if coarsened := [look for look in examined.shown if look.view]:
         shown = [look.shown(known.table).rename(look.name) for look in coarsened]
         marks = pd.factorize(marks_of(shown, known.table.rows))[0]
@@ -74,7 +80,8 @@ def _dropped(examined: Examined) -> tuple[str, ...]:
 
 def _all_or_nothing(name: str, codes: npt.NDArray[np.integer]) -> QuasiIdentifier:
     """Return a column that is shown as it is, or not at all."""
-    ground = codes.astype(np.intp)
-    ground[ground < 0] = ground.max(initial=-1) + 1
+    ground = codes
+    if codes.min(initial=0) < 0:
+        ground = np.where(codes < 0, np.int32(codes.max() + 1), codes)
     values = np.arange(int(ground.max(initial=0)) + 1)
     return QuasiIdentifier(name, ground, (values, np.zeros_like(values)))

@@ -210,7 +210,7 @@ def in_blocks(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Recor
         count += len(batch)
         if count < size:
             continue
-        whole = pa.concat_batches(held)
+        whole = held[0] if len(held) == 1 else pa.concat_batches(held)
         for start in range(0, count - size + 1, size):
             yield whole.slice(start, size)
         count %= size

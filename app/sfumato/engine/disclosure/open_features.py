@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.values import Bytes, Flags, Floats, Indices, Integers
@@ -35,17 +36,17 @@ class UnperturbedColumn:
     name
         Its name.
     numbers
-        Its numbers, NaN where missing, shape (n,); None for categories.
+        Its numbers, NaN where missing, shape (n,), whole ones as they are; None for categories.
     codes
-        Its values' codes from 0, shape (n,), missing being a value too; of numbers where they
-        repeat, otherwise None.
+        Its values' codes from 0, shape (n,), missing being a value too, in as few bytes as they
+        need; of numbers where they repeat, otherwise None.
     counted
         By which rows its groups are known, shape (n,); None for all.
     """
 
     name: str
-    numbers: Floats | None = field(default=None, repr=False)
-    codes: Integers | None = field(default=None, repr=False)
+    numbers: Floats | Integers | None = field(default=None, repr=False)
+    codes: npt.NDArray[np.integer] | None = field(default=None, repr=False)
     counted: Flags | None = field(default=None, repr=False)
 
 
@@ -171,7 +172,9 @@ class ColumnKnowledge:
 
 def known_of(column: UnperturbedColumn, sought: Sought) -> ColumnKnowledge:
     """Return what a sample knows of a column; the only thing that reads the whole column."""
-    sample, codes = sought.sample, column.codes
+    sample, codes = sought.sample, None
+    if column.codes is not None:
+        codes = column.codes.astype(np.int64)
     number = level = averages = shares = None
     if column.numbers is not None:
         some = column.numbers[sample]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -273,12 +274,10 @@ def codes_at(
     quasi_identifiers: Sequence[QuasiIdentifier],
     node: Node,
     codes: Sequence[npt.NDArray[np.integer]],
-) -> list[IntArray]:
-    """Return what a node makes of rows' ground codes, one column for each quasi-identifier."""
-    return [
-        quasi.levels[level].take(ground)
-        for quasi, level, ground in zip(quasi_identifiers, node, codes, strict=True)
-    ]
+) -> Iterator[IntArray]:
+    """Yield what a node makes of rows' ground codes, one column for each quasi-identifier."""
+    for quasi, level, ground in zip(quasi_identifiers, node, codes, strict=True):
+        yield quasi.levels[level].take(ground)
 
 
 def keys_at(
@@ -294,24 +293,27 @@ def keys_at(
     columns = codes_at(quasi_identifiers, node, codes)
     sizes = [quasi.sizes[level] for quasi, level in zip(quasi_identifiers, node, strict=True)]
     return mixed_radix(
-        [*columns, *(own for own, _ in further)], [*sizes, *(size for _, size in further)]
+        chain(columns, (own for own, _ in further)), [*sizes, *(size for _, size in further)]
     )
 
 
-def mixed_radix(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, int]:
+def mixed_radix(columns: Iterable[IntArray], sizes: Sequence[int]) -> tuple[IntArray, int]:
     """Return one whole number for each distinct row of `columns`, and a bound they stay below.
 
-    Numbers that would overflow are numbered afresh on the way.
+    There is at least one; each is needed only once. Numbers that would overflow are numbered afresh
+    on the way.
     """
-    key = np.zeros(len(columns[0]), dtype=np.intp)
-    radix = 1
+    key, radix = None, 1
     for column, size in zip(columns, sizes, strict=True):
+        if key is None:
+            key = np.zeros(len(column), dtype=np.intp)
         if radix > _LARGEST_KEY // size:
             key, found = pd.factorize(key)
             radix = len(found)
         key = key * size
         key += column
         radix *= size
+    assert key is not None
     return key, radix
 
 

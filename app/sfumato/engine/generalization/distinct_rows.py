@@ -7,8 +7,9 @@ is counted in these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -322,7 +323,7 @@ def _visible(
     node: Node,
     hidden: CellMasks,
 ) -> list[IntArray]:
-    columns = codes_at(quasi_identifiers, node, codes)
+    columns = list(codes_at(quasi_identifiers, node, codes))
     if not hidden.any():
         return columns
     sizes = [quasi.sizes[level] for quasi, level in zip(quasi_identifiers, node, strict=True)]
@@ -344,11 +345,12 @@ def _classes(
     Where `apart`, rows stay apart that differ in a hidden cell.
     """
     sizes = [quasi.sizes[level] for quasi, level in zip(quasi_identifiers, node, strict=True)]
+    columns: Iterable[IntArray]
     if not hidden.any():
         columns = codes_at(quasi_identifiers, node, codes)
     elif apart:
         own, found = pd.factorize(hidden)
-        columns = [*codes_at(quasi_identifiers, node, codes), own]
+        columns = chain(codes_at(quasi_identifiers, node, codes), [own])
         sizes.append(len(found))
     else:
         columns = _visible(quasi_identifiers, codes, node, hidden)

@@ -61,8 +61,7 @@ def nodes_of_many(
     least = max((demand.k for demand in demands), default=1)
     for place, (demand, most) in enumerate(zip(demands, allowed, strict=True)):
         part = Part(context, place / len(demands), (place + 1) / len(demands))
-        same = rows.shown(floor, demand.k)
-        if found and int(rows.counts[same.suppressed].sum()) <= most:
+        if found and _suppressed(rows, floor, demand.k) <= most:
             node = floor
         else:
             tried = [
@@ -71,15 +70,23 @@ def nodes_of_many(
                 )
                 for by_classes, share in ((True, (0.0, 0.5)), (False, (0.5, 1.0)))
             ]
-            node = min(tried, key=lambda each: _loss(rows, each, demand.k, most, costs))
-            if _loss(rows, node, demand.k, most, costs) == np.inf:
+            lost = {node: _loss(rows, node, demand.k, most, costs) for node in tried}
+            node = min(tried, key=lost.__getitem__)
+            if lost[node] == np.inf:
                 return None
+        found.append(node)
+        floor = node
+        if len(found) == len(demands):
+            break
         rows = rows.joined(node)
         shown = rows.shown(node, demand.k)
         rows = replace(rows, hidden=np.where(shown.suppressed, WHOLE, np.uint64(0)))
-        found.append(node)
-        floor = node
     return found
+
+
+def _suppressed(rows: DistinctRows, node: Node, k: int) -> int:
+    """Return how many rows a view suppresses."""
+    return int(rows.counts[rows.shown(node, k).suppressed].sum())
 
 
 def _loss(rows: DistinctRows, node: Node, k: int, most: int, costs: Sequence[float]) -> float:
@@ -137,7 +144,8 @@ class _Steps:
         self._important = sorted(important, key=lambda axis: -costs[axis])
         self._live = np.flatnonzero(rows.hidden != WHOLE)
         self._counts: Floats = rows.counts[self._live].astype(np.float64)
-        self._codes = [codes[self._live] for codes in rows.codes]
+        every = len(self._live) == len(rows.counts)
+        self._codes = [codes if every else codes[self._live] for codes in rows.codes]
         self._gone = int(rows.rows - self._counts.sum())
         self._node = [each.height for each in rows.quasi_identifiers]
         self._lost: Floats = np.full(len(self._live), float(np.sum(costs)))

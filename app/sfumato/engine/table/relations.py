@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import scipy
 
@@ -149,7 +150,7 @@ Relation = LinearRelation | Determined
 
 
 def linear_relations(
-    numbers: Mapping[str, Floats], wanted: Sequence[str], context: Context
+    numbers: Mapping[str, Floats | Integers], wanted: Sequence[str], context: Context
 ) -> tuple[LinearRelation, ...]:
     """Find numbers that are sums of multiples of others.
 
@@ -203,7 +204,7 @@ def linear_relations(
     return tuple(found)
 
 
-def _complete(numbers: Mapping[str, Floats]) -> dict[str, Floats]:
+def _complete(numbers: Mapping[str, Floats | Integers]) -> dict[str, Floats]:
     """Return rows, evenly spaced, of the columns that are mostly known, all complete."""
     usual = {k: v for k, v in numbers.items() if np.isfinite(v).mean() > 0.5}
     if not usual:
@@ -211,7 +212,9 @@ def _complete(numbers: Mapping[str, Floats]) -> dict[str, Floats]:
     complete = np.flatnonzero(np.logical_and.reduce([np.isfinite(v) for v in usual.values()]))
     places = np.linspace(0, len(complete) - 1, min(_ROWS, len(complete))).astype(np.intp)
     rows = complete[places]
-    return {name: column[rows] for name, column in usual.items()} if len(rows) else {}
+    if not len(rows):
+        return {}
+    return {name: column[rows].astype(np.float64) for name, column in usual.items()}
 
 
 def _tidied(
@@ -243,7 +246,7 @@ def _round(number: float) -> float:
     return near if abs(near - number) <= 1e-10 * abs(number) else number
 
 
-def holds(relation: LinearRelation, numbers: Mapping[str, Floats]) -> bool:
+def holds(relation: LinearRelation, numbers: Mapping[str, Floats | Integers]) -> bool:
     """Whether a relation holds in every row where all of its columns are known."""
     left = numbers[relation.name] - relation.constant
     size = np.abs(left)
@@ -279,7 +282,7 @@ def _solved(relation: LinearRelation, wanted: Sequence[str]) -> LinearRelation:
 
 
 def determined(
-    codes: Mapping[str, Integers],
+    codes: Mapping[str, npt.NDArray[np.integer]],
     wanted: Sequence[str],
     context: Context,
     *,
@@ -338,7 +341,7 @@ def determined(
 
 
 def _possible(
-    codes: Mapping[str, Integers], context: Context, least: float
+    codes: Mapping[str, npt.NDArray[np.integer]], context: Context, least: float
 ) -> dict[str, list[str]]:
     """Return for each column those that may determine it; the others are refuted by a few rows.
 
@@ -385,27 +388,27 @@ def _possible(
     return found
 
 
-def _spread(codes: Integers) -> float:
+def _spread(codes: npt.NDArray[np.integer]) -> float:
     """Return the chance that two rows have different values."""
     counts = np.bincount(codes)
     return 1.0 - float(np.square(counts / counts.sum()).sum())
 
 
-def _fits(by: Sequence[Integers], of: Integers) -> bool:
+def _fits(by: Sequence[npt.NDArray[np.integer]], of: npt.NDArray[np.integer]) -> bool:
     """Whether rows alike in some columns are alike in another."""
     return _determines(by, of, 1.0, None, exceptions=-1.0)
 
 
 def _determines(
-    by: Sequence[Integers],
-    of: Integers,
+    by: Sequence[npt.NDArray[np.integer]],
+    of: npt.NDArray[np.integer],
     differing: float,
     units: Integers | None,
     exceptions: float = _EXCEPTIONS,
 ) -> bool:
     """Whether rows alike in some columns are alike in another, and often enough alike at all."""
     for rows in _growing(len(of)):
-        groups = by[0][:rows]
+        groups = by[0][:rows].astype(np.int64)
         for column in by[1:]:
             groups = groups * (int(column.max()) + 1) + column[:rows]
         number = _distinct(groups)

@@ -122,7 +122,12 @@ def with_one_zero(values: pa.Array) -> pa.Array:
 
     What is counted as one value must be one value wherever it is written.
     """
-    return pc.add(values, 0.0) if values.type == pa.float64() else values
+    if values.type != pa.float64() or not len(values):
+        return values
+    end = values.offset + len(values)
+    bits = np.frombuffer(values.buffers()[1], dtype=np.int64, count=end)[values.offset :]
+    # As whole numbers of the same bits, 0 with a sign is the least of all.
+    return pc.add(values, 0.0) if bits.min() == np.iinfo(np.int64).min else values
 
 
 def batch_with_one_zero(batch: pa.RecordBatch) -> pa.RecordBatch:

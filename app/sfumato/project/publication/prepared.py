@@ -289,13 +289,14 @@ class ClassedRows:
         """How classes are told apart: by which keys, ascending, and the class of each."""
         quasi = self.prepared.coded.quasi_identifiers
         packing = Packing([q.sizes[at] for q, at in zip(quasi, self.node, strict=True)])
-        own = codes_at(quasi, self.node, [q.codes for q in quasi])
+        own = list(codes_at(quasi, self.node, [q.codes for q in quasi]))
         keys, firsts = np.unique(packing.pack(own), return_index=True)
         return packing, keys, self.classes.of_row[firsts]
 
     def _classes_at(self, ground: list[np.ndarray]) -> IntArray:
         packing, keys, classes = self._lookup
-        asked = packing.pack(codes_at(self.prepared.coded.quasi_identifiers, self.node, ground))
+        shown = codes_at(self.prepared.coded.quasi_identifiers, self.node, ground)
+        asked = packing.pack(list(shown))
         found = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
         if not bool((keys[found] == asked).all()):
             raise TableError("The table changed while it was read.", "Start again.")

@@ -192,12 +192,16 @@ class ColumnFacts:
     ends
         How many records have the smallest number, and how many the largest; None without numbers.
         Where records belong to units, how many of these, up to 2.
+    single
+        Whether some value, or a missing one, is found to be one record's; where `counts` is None,
+        others may be.
     """
 
     missing: int
     distinct: int
     counts: npt.NDArray[np.int64] | None
     ends: tuple[int, int] | None
+    single: bool = False
 
 
 class ValueCounts:
@@ -396,11 +400,12 @@ class CountedOpenColumn:
             distinct = about if bool((self._counts > 1).any()) else self._present
         ends = (self.ends[0][1], self.ends[1][1]) if self.ends else None
         counts = self._counts
+        single = self._missing == 1 or bool((counts == 1).any())
         if self._by_unit:
             counts = np.unique(self._pairs[0], return_counts=True)[1]
             low, high = self._end_units
             ends = (len(low), len(high)) if self.ends else None
-        return ColumnFacts(self._missing, distinct, counts if complete else None, ends)
+        return ColumnFacts(self._missing, distinct, counts if complete else None, ends, single)
 
 
 class Packing:

@@ -25,7 +25,7 @@ import pyarrow as pa
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import Flags
+from sfumato.engine.core.values import Flags, Indices
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import GroupProtection, ReleaseRequest
@@ -33,7 +33,7 @@ from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.engine.table.table import GroupAssignment, GroupRows
 from sfumato.formats.columns.arrays import Distinct
-from sfumato.formats.table_format import PLACE, KeptTexts, RowStream, SharedColumns
+from sfumato.formats.table_format import PLACE, KeptTexts, RowStream, SharedColumns, rows_together
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.batched_table import (
@@ -55,6 +55,8 @@ UNIT: Final = "sfumato unit"
 WHERE: Final[Beside] = {PLACE: lambda _, rows: rows}
 MOST_DEALT: Final = 1 << 25
 """So many pieces of groups are dealt out in parts at most, 20 bytes each."""
+_ROWS: Final = 1 << 18
+"""So many rows of a table that is not wide are put in order together."""
 _DRAWN: Final = ("0", "1", "2", "3")
 _WORDS: Final = ("sfumato order 1", "sfumato order 2", "sfumato key")
 
@@ -307,8 +309,8 @@ def _made(
             put = released.select([]) if plan.rows_as_in_table else texts.put_away(released)
             buckets.add(_with_words(put, words, hashes[:, 1].copy()), words[:, 0])
         done, part = 0, Part(context, 0.6, 1.0)
-        for ordered, repeated in made_ahead(map(_in_order, made_ahead(buckets))):
-            refuse_repeated(table, plan.record_key, repeated)
+        rows = rows_together(_ROWS, len(plan.released))
+        for ordered in made_ahead(_in_order(table, plan.record_key, made_ahead(buckets), rows)):
             part.report(done / table.rows, rows_done("Writing the file", done, table.rows))
             done += len(ordered)
             if not plan.rows_as_in_table:
@@ -352,8 +354,26 @@ def _with_words(released: pa.RecordBatch, words: Hashes, keys: Hashes) -> pa.Rec
     return pa.record_batch(columns, names=[*released.schema.names, *_WORDS])
 
 
-def _in_order(bucket: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
-    """Return a bucket's rows as they are released, and how many record keys repeat in it."""
+def _in_order(
+    table: BatchedTable, record_key: str | None, buckets: Iterable[pa.RecordBatch], rows: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of buckets as they are released, so many at a time.
+
+    Raises
+    ------
+    TableError
+        If record keys repeat.
+    """
+    for bucket in buckets:
+        order, repeated = _order_of(bucket)
+        refuse_repeated(table, record_key, repeated)
+        released = bucket.drop_columns(list(_WORDS))
+        for start in range(0, len(order), rows):
+            yield released.take(pa.array(order[start : start + rows]))
+
+
+def _order_of(bucket: pa.RecordBatch) -> tuple[Indices, int]:
+    """Return the order in which a bucket's rows are released, and how many record keys repeat."""
     first, second, keys = (bucket.column(name).to_numpy() for name in _WORDS)
     order = np.argsort(first)
     ordered = first[order]
@@ -365,4 +385,4 @@ def _in_order(bucket: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
         repeated = int((np.unique(near, axis=1, return_counts=True)[1] > 1).sum())
     else:
         repeated = 0
-    return bucket.drop_columns(list(_WORDS)).take(pa.array(order)), repeated
+    return order, repeated
