@@ -14,8 +14,6 @@ from sfumato.analysis.findings import RemedyKind
 from sfumato.analysis.mechanism_choice import (
     choices_of,
     compare_mechanisms,
-    epsilon_of,
-    typical_epsilon,
 )
 from sfumato.analysis.readiness import check_rows, examine, mended
 from sfumato.analysis.shown_columns import LeavingColumns
@@ -31,6 +29,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
+from sfumato.project.document.promised import epsilon_of, typical_epsilon
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.table_survey import MemorySurvey, measured_for_unit
 

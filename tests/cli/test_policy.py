@@ -193,3 +193,29 @@ def test_what_can_t_be_set_is_told_by_name_and_nothing_changes(ward, arguments, 
 )
 def test_slips_are_told_as_such(ward, arguments):
     assert ward.run("policy", ward.project, *arguments) == 2
+
+
+def test_what_is_measured_at_first_takes_half_of_the_least_promise_unless_it_is_stated(ward):
+    income = ("--column", "income", "--mechanism", "laplace")
+    found = told(ward, *income)["income"]
+    least = min(level["epsilon"] for level in found["levels"].values())
+    assert 0.0 < found["settings"]["bounds_epsilon"] <= least / 2
+    chosen = told(ward, *income, "--set", "bounds_epsilon=1.5")["income"]
+    assert chosen["settings"]["bounds_epsilon"] == 1.5
+
+
+def test_rules_that_state_no_cost_of_measuring_get_half_of_the_least_promise(ward):
+    rules = RULES.replace('role = "insensitive"\nkind', 'role = "sensitive"\nkind')
+    rules = rules.replace(
+        "[[recipients]]",
+        '[[policy]]\nattributes = ["income"]\nmechanism = "laplace"\n[[recipients]]',
+        1,
+    )
+    rules += "[recipients.levels.income]\nepsilon = 1.6\n"
+    (ward.folder / "other.toml").write_text(rules)
+    assert ward.run("rules", ward.project, "--apply", ward.folder / "other.toml") == 0, ward.remarks
+    assert told(ward)["income"]["settings"]["bounds_epsilon"] == 0.8
+    stated = rules.replace('"laplace"\n', '"laplace"\nsettings = { bounds_epsilon = 1.5 }\n')
+    (ward.folder / "other.toml").write_text(stated)
+    assert ward.run("rules", ward.project, "--apply", ward.folder / "other.toml") == 0, ward.remarks
+    assert told(ward)["income"]["settings"]["bounds_epsilon"] == 1.5

@@ -27,21 +27,20 @@ from sfumato.analysis.worth_figures import (
 from sfumato.engine.core.errors import LevelError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.matrices.worth import USEFUL, design_effect
 from sfumato.engine.mechanisms import (
     all_mechanisms,
-    first_settings_within,
     mechanism_called,
     recommended,
 )
-from sfumato.engine.mechanisms.base import TYPICAL_BELIEFS, Mechanism, Settings, Statement
+from sfumato.engine.mechanisms.base import Mechanism, Settings, Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute, Table, measured_rows
 from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
+from sfumato.project.document.promised import epsilon_for, least_promised, place_of, typical_epsilon
 from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.table_survey import TableSurvey, surveyed
 
@@ -114,7 +113,7 @@ class WeighedColumns:
         if known is None:
             known = mechanism.default_settings(self.attributes)
             if mechanism.completes_settings and noise is not None:
-                known = first_settings_within(mechanism, self.attributes, noise, self.bears)
+                known = mechanism.first_settings(self.attributes, noise, self.bears)
             mechanism.check_settings(self.attributes, known)
             self._first[asked] = known
         return known
@@ -355,11 +354,11 @@ def compare_mechanisms(
     """
     names = tuple(one.name for one in attributes)
     entry = next((one for one in document.policy if set(one.attributes) == set(names)), None)
-    epsilon, stated = _epsilon_for(document, entry, recipient, known or {}, attributes)
+    epsilon, stated = epsilon_for(document, entry, recipient, known or {}, attributes)
     unit = document.unit
     weighed = WeighedColumns.of(attributes, behind, unit).thinned()
     weighed = replace(weighed, bears=least_promised(document, attributes, known or {}))
-    place = 0 if recipient is None else _place(document, recipient)
+    place = 0 if recipient is None else place_of(document, recipient)
     options = tuple(options_for(weighed, epsilon, noise, entry, place, only))
     return MechanismChoice(
         names,
@@ -370,10 +369,6 @@ def compare_mechanisms(
         options,
         recommended(tuple(attributes)),
     )
-
-
-def _place(document: Document, recipient: Recipient) -> int:
-    return [one.name for one in document.recipients].index(recipient.name)
 
 
 def options_for(
@@ -459,7 +454,7 @@ def statements_like(
     found: dict[str, Statement] = {}
     typical = mechanism_called(option.mechanism).typical_statements
     for place, recipient in enumerate(document.recipients):
-        epsilon, _ = _epsilon_for(document, None, recipient, known or {}, attributes)
+        epsilon, _ = epsilon_for(document, None, recipient, known or {}, attributes)
         if option.keeps and (epsilon != typical_epsilon(place) or not typical):
             found[recipient.name] = {"epsilon": epsilon}
         elif typical:
@@ -515,60 +510,3 @@ def choices_of(
         chosen = [replace(known[name], hierarchy=recipes.get(name)) for name in names]
         for recipient in whom:
             yield compare_mechanisms(document, chosen, recipient, behind, noise, known)
-
-
-# ----- the ε at which mechanisms are compared
-
-
-def _epsilon_for(
-    document: Document,
-    entry: PolicyEntry | None,
-    recipient: Recipient | None,
-    known: Mapping[str, Attribute],
-    attributes: Sequence[Attribute],
-) -> tuple[float, bool]:
-    """Return the unit's ε for a recipient, and whether it was stated for these columns."""
-    place = 0
-    if recipient is not None:
-        place = _place(document, recipient)
-        own = {**known, **{one.name: one for one in attributes}}
-        entries = [one for one in (entry,) if one is not None]
-        # Who has no level here yet is trusted as elsewhere.
-        entries += () if entry is not None else document.policy
-        for one in entries:
-            told = epsilon_of(one, recipient, own)
-            if told is not None:
-                return told, one is entry
-    return typical_epsilon(place), False
-
-
-def least_promised(
-    document: Document, attributes: Sequence[Attribute], known: Mapping[str, Attribute]
-) -> float:
-    """Return the least ε that anyone would be promised of columns that nothing protects yet."""
-    promised = [
-        _epsilon_for(document, None, each, known, attributes)[0] for each in document.recipients
-    ]
-    return min(promised, default=typical_epsilon(len(TYPICAL_BELIEFS) - 1))
-
-
-def epsilon_of(
-    entry: PolicyEntry, recipient: Recipient, known: Mapping[str, Attribute]
-) -> float | None:
-    """Return the ε that a recipient's level for an entry comes to; None where it bounds none."""
-    statement = recipient.statements.get(entry.key)
-    if statement is None or not known.keys() >= set(entry.attributes):
-        return None
-    mechanism, chosen = mechanism_called(entry.mechanism), [known[n] for n in entry.attributes]
-    with suppress(SfumatoError):
-        level = mechanism.level(statement, chosen, entry.settings)
-        told = mechanism.restate(level, chosen, entry.settings).get("epsilon", {})
-        if 0.0 < (found := told.get("epsilon", math.inf)) < math.inf:
-            return found
-    return None
-
-
-def typical_epsilon(place: int) -> float:
-    """Return ε of a typical recipient: a hunch of 10 % stays below 75, 50 or 25 %."""
-    belief = TYPICAL_BELIEFS[min(place, len(TYPICAL_BELIEFS) - 1)]
-    return math.log(gamma_for_rho(belief["rho1"], belief["rho2"]))

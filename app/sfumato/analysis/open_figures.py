@@ -23,7 +23,9 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.profile import suggest_binning
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.edits import with_entry
-from sfumato.project.document.model import Document, with_members
+from sfumato.project.document.members import with_members
+from sfumato.project.document.model import Document
+from sfumato.project.document.promised import least_promised
 from sfumato.project.release.table_survey import Survey
 from sfumato.project.release.views import quasi_identifiers
 
@@ -504,7 +506,8 @@ def protected_too(
             with suppress(SfumatoError):
                 suited, _ = recommended(alone)
                 mechanism = mechanism_called(suited) if suited else serving(alone)
-                settings = mechanism.first_settings(alone, noise)
+                bears = least_promised(document, alone, known)
+                settings = mechanism.first_settings(alone, noise, bears)
                 document = with_entry(document, alone, mechanism.name, settings)
     return document
 

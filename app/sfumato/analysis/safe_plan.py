@@ -63,6 +63,7 @@ from sfumato.project.document.edits import (
 )
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.document.promised import least_promised
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.release_columns import check_columns, material_of
@@ -259,6 +260,7 @@ class _Planner:
         self._table, self._keys, self._releases = BatchedTable.of(table), keys, releases
         self._viewless: frozenset[str] = frozenset()
         self._evenly, self._weighed = False, tuple[str, ...]()
+        self._had_many = False
         self._decided = frozenset(one.key for one in document.policy)
         self._protecting: tuple[PlanStep, ...] = ()
         # Of a table in memory, what was found of columns that stay is not looked for again.
@@ -370,7 +372,8 @@ class _Planner:
             if best is None:
                 name, why = choice.fallback
                 noise = KeyedNoise(self._keys)
-                settings = mechanism_called(name).first_settings(attributes, noise)
+                bears = least_promised(document, attributes, {})
+                settings = mechanism_called(name).first_settings(attributes, noise, bears)
                 levels: Mapping[str, Statement] = {}
             else:
                 name, why, settings = best.mechanism, choice.sentence, best.settings
@@ -390,6 +393,7 @@ class _Planner:
             return
         self._viewless = frozenset(one.name for one in document.recipients if one.view is None)
         document, added = with_proposed_hierarchies(document, source)
+        self._had_many = len(quasi_identifiers(document)) > MOST_COLUMNS
         document = self._with_important(document)
         attributes = attributes_in(document, self._table, self._keys, Part(context, 0.0, 0.4))
         document = with_proposed_ks(document, attributes, self._table)
@@ -472,10 +476,12 @@ class _Planner:
     def leave_out(self) -> bool:
         """Leave out what nobody would see anything of; return whether there is any.
 
-        Of few columns it stays: single cells may tell something of each.
-        What is named as important stays, and shows "*".
+        Of few columns it stays until single cells were weighed, which may tell something of each,
+        and of a table that has no more. What is named as important stays, and shows "*".
         """
-        if not self._viewless or len(quasi_identifiers(self.document)) <= MOST_COLUMNS:
+        known = quasi_identifiers(self.document)
+        few = len(known) <= MOST_COLUMNS
+        if not self._viewless or (few and (known != self._weighed or not self._had_many)):
             return False
         left = released_rows(self.document, self._table, self._keys, Silent())
         kept = kept_columns(self.document, left, Silent())
@@ -483,13 +489,13 @@ class _Planner:
             return False
         important = self.document.importance or ()
         names = [one.name for one in kept.left if one.name not in important]
-        self.steps += map(PlanStep, kept.sentences)
+        self.steps += [] if few else map(PlanStep, kept.sentences)
         if names:
             self.document = left_out(self.document, names)
-            self._tell(
-                "Left out, since nobody would see anything of them: {columns}.",
-                columns=listed(names),
-            )
+            words = "Left out, since nobody would see anything of them: {columns}."
+            if few:
+                words = "Left out, too, since single cells would tell nothing of them: {columns}."
+            self._tell(words, columns=listed(names))
         return bool(names)
 
     def mend(self, source: Table | TableSurvey, context: Context) -> tuple[Readiness, ...]:

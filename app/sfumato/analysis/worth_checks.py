@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import WORTH, About, Examined, Finding, Remedy, RemedyKind
-from sfumato.analysis.mechanism_choice import epsilon_of
 from sfumato.analysis.worth import (
     ColumnWorth,
     behind_of,
@@ -22,6 +21,7 @@ from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.document.promised import epsilon_of, least_promised
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.table_survey import Survey
 
@@ -166,7 +166,10 @@ def with_mechanism(
         for one in source.attributes(specs, document.unit)
     ]
     settings: Mapping[str, object]
-    settings = mechanism_called(remedy.mechanism).first_settings(known, noise)
-    made = PolicyEntry(entry.attributes, remedy.mechanism, dict(settings))
+    stated = with_levels(document, remedy)
+    made = PolicyEntry(entry.attributes, remedy.mechanism, {})
+    bears = least_promised(stated, known, {}, made)
+    settings = mechanism_called(remedy.mechanism).first_settings(known, noise, bears)
+    made = replace(made, settings=dict(settings))
     policy = tuple(made if one is entry else one for one in document.policy)
-    return with_levels(replace(document, policy=policy), remedy)
+    return replace(stated, policy=policy)

@@ -164,7 +164,8 @@ def _with_entry(
     for name, value in changes.items():
         if value is None:
             wanted.pop(name)
-    made = completed_entry(document, replace(kept, settings=wanted), source, noise)
+    entry, stated = replace(kept, settings=wanted), wanted if same else changes
+    made = completed_entry(document, entry, source, noise, stated)
     _refuse_idle(mechanism, changes, made)
     mechanism.check_settings(attributes, made.settings)
     if same:

@@ -107,3 +107,27 @@ def test_what_is_suppressed_for_one_is_enough_to_hide_from_all():
     assert [view.suppressed_rows == 0 or view.suppressed_rows >= 20 for view in views] == [True] * 2
     assert smallest_shown(attributes, views[0]) >= 3
     assert smallest_shown(attributes, views[1]) >= 20
+
+
+def test_each_further_column_that_costs_nothing_is_shown(step_by_step):
+    """Where a step suppresses too few to hide from all, others that suppress none still follow."""
+    place = np.arange(128)
+    rare = np.where(place < 4, place % 2 + 1, 0)  # two values of two records each
+    halves = [quasi(f"half {at}", place // 2 ** (at + 4) % 2, [0, 0]) for at in range(3)]
+    attributes = [quasi("rare", rare, [0] * 3), *halves]
+    demands = [Demand(3, 0.1), Demand(8, 0.1)]
+    views = find_chain(attributes, demands, Silent(), importance=[9.0, 1.0, 1.0, 1.0])
+    assert views[0].node == (1, 0, 0, 0)
+    assert [view.suppressed_rows for view in views] == [0, 0]
+
+
+def test_a_search_that_would_take_long_goes_on_step_by_step(monkeypatch):
+    attributes, demands = survey(600, 8), [Demand(5, 0.01), Demand(10, 0.01)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(chain, "LARGEST_LATTICE", 0)
+        steps = find_chain(attributes, demands, Silent())
+    size = int(np.prod([len(each.levels) + 1 for each in attributes]))
+    for most in (size, 120 * size):  # not begun, and given up
+        monkeypatch.setattr(chain, "MOST_LOOKED_AT", most)
+        found = find_chain(attributes, demands, Silent())
+        assert [view.node for view in found] == [view.node for view in steps]

@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -57,6 +58,12 @@ Losses = Floats
 
 _OF_VIEWS: Final = "Find levels: of so many columns they are found step by step."
 
+MOST_LOOKED_AT: Final = 100_000_000
+"""More combinations, each as often as it is looked at, take longer than seconds."""
+
+_FEWEST_LOOKS: Final = 50
+"""A search that may look at all combinations less often than so is not begun."""
+
 _REPORTED_EVERY: Final = 64
 """Nodes that are tested between two reports."""
 
@@ -78,8 +85,9 @@ def find_chain(
     trusted first, and where one is larger than its recipient's share, the levels of those who
     follow are searched again among the rows that are left.
 
-    Where the levels have more than `LARGEST_LATTICE` combinations, they are found step by step
-    (`nodes_of_many`): what is stated is kept, and the loss is small, but perhaps not the least.
+    Where the levels have more than `LARGEST_LATTICE` combinations, or more than `MOST_LOOKED_AT`
+    are looked at, counted as often as they are, they are found step by step (`nodes_of_many`):
+    what is stated is kept, and the loss is small, but perhaps not the least.
 
     Rows that are alike are counted as one, so what is found depends on no order of the rows.
 
@@ -157,8 +165,10 @@ def _nodes_found(
 ) -> list[Node] | None:
     """Return the nodes of a chain, searched in all combinations or found step by step."""
     top = tuple(each.height for each in base.quasi_identifiers)
-    if Lattice(top).size <= LARGEST_LATTICE:
-        return _nested_nodes(base, demands, allowed, context)
+    size = Lattice(top).size
+    if size <= LARGEST_LATTICE and size * len(demands) * _FEWEST_LOOKS <= MOST_LOOKED_AT:
+        with suppress(_SearchTakesLongError):
+            return _nested_nodes(base, demands, allowed, context)
     costs = [1.0] * len(top) if importance is None else importance
     return nodes_of_many(base, demands, allowed, costs, Part(context, 0.0, 0.5))
 
@@ -393,6 +403,10 @@ def check_demand(demand: Demand, units: int) -> None:
         )
 
 
+class _SearchTakesLongError(Exception):
+    """Too many combinations of levels had to be looked at too often."""
+
+
 class _ChainSearch:
     """Which chain loses least, as far as its nodes were tested.
 
@@ -443,6 +457,7 @@ class _ChainSearch:
             outside = np.ones(whole.shape, dtype=np.bool_)
             outside[at_least(floor)] = False
             self._losses[0][outside] = math.inf
+        self._looked_at = 0
         self._tested: set[Node] = set()
         self._grouping = Grouping(quasi, np.ones(1, dtype=np.int64), Need.SIZES)
         finest = Tuples(base.node, counts, None, None, lambda axis, some: codes[axis][some])
@@ -454,8 +469,17 @@ class _ChainSearch:
         self._units = None if base.units is None else UnitCounts(base, hidden, context)
 
     def least(self) -> list[Node] | None:
-        """Return the chain of tested nodes that loses least; None where there is none."""
+        """Return the chain of tested nodes that loses least; None where there is none.
+
+        Raises
+        ------
+        _SearchTakesLongError
+            Once more was looked at than may be.
+        """
         while True:
+            self._looked_at += sum(losses.size for losses in self._losses)
+            if self._looked_at > MOST_LOOKED_AT:
+                raise _SearchTakesLongError
             nodes = self._least_so_far()
             if nodes is None or self._tested.issuperset(nodes):
                 return nodes

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -154,47 +155,61 @@ class _Steps:
         self._number = 1
         self._loss = float(np.sum(costs)) * rows.rows
         self._entropy = -float(np.log(max(self._counts.sum(), 1.0)))
+        self._only_enough = False
+        """Whether each step has to leave no suppressed rows, or enough to hide from everybody."""
+        self._enough = self
+        """Where the search stood when this was so last."""
 
     def taken(self, context: Context) -> Node:
         """Return the levels once no further step is possible.
 
-        Those of the last step whose suppressed rows are enough to hide from everybody.
+        Those of the last step whose suppressed rows are enough to hide from everybody, and from
+        there as many more as suppress none or enough.
         """
+        self._enough = self._copied()
+        self._begin()
+        self._descend(Part(context, 0.0, 0.7))
+        last = self._enough
+        if last._node != self._node:
+            last._only_enough = True
+            last._descend(Part(context, 0.7, 1.0))
+        return tuple(last._node)
+
+    def _copied(self) -> _Steps:
+        """Return where the search stands; arrays are replaced, never changed."""
+        found = copy(self)
+        found._node, found._enough = list(self._node), found
+        return found
+
+    def _begin(self) -> None:
+        """Show something of each important column that allows it."""
+        for axis in self._important:
+            sizes = self._rows.quasi_identifiers[axis].sizes
+            telling = [at for at in range(self._floor[axis], self._node[axis]) if sizes[at] > 1]
+            if telling and self._outcome(axis, telling[-1]) is not None:
+                self._take(axis, telling[-1])
+
+    def _descend(self, context: Context) -> None:
+        """Take one step after the other, always the best, until none is possible."""
         waiting = [
             (-np.inf, axis, level, -1)
             for axis, height in enumerate(self._node)
             for level in range(self._floor[axis], height)
         ]
         heapq.heapify(waiting)
-        steps, found = self._begin()
+        steps = 0
         while waiting:
             _, axis, level, asked = heapq.heappop(waiting)
             if level >= self._node[axis]:
                 continue
             if asked == steps:
                 self._take(axis, level)
-                if not self._gone or self._gone >= self._least:
-                    found = tuple(self._node)
                 steps += 1
                 context.report(1.0 - 1.0 / (1 + steps), "Adding columns one by one")
                 continue
             gain = self._gain(axis, level)
             if gain > 0.0:
                 heapq.heappush(waiting, (-gain, axis, level, steps))
-        return found
-
-    def _begin(self) -> tuple[int, Node]:
-        """Show something of each important column that allows it; return how many, and a node."""
-        steps, found = 0, tuple(self._node)
-        for axis in self._important:
-            sizes = self._rows.quasi_identifiers[axis].sizes
-            telling = [at for at in range(self._floor[axis], self._node[axis]) if sizes[at] > 1]
-            if telling and self._outcome(axis, telling[-1]) is not None:
-                self._take(axis, telling[-1])
-                steps += 1
-                if not self._gone or self._gone >= self._least:
-                    found = tuple(self._node)
-        return steps, found
 
     def _gain(self, axis: int, level: int) -> float:
         """Return what a step saves, by the classes it makes; 0 where it is too much."""
@@ -218,6 +233,8 @@ class _Steps:
         counts = np.bincount(key, self._counts, cells)
         stands = self._sizes(key, counts) >= self._k
         suppressed = self._gone + int(counts[~stands].sum())
+        if self._only_enough and 0 < suppressed < self._least:
+            return None
         if 0 < suppressed < self._k and stands.any():
             suppressed += int(counts[stands].min())  # which joins them
         if suppressed > self._most:
@@ -264,3 +281,5 @@ class _Steps:
             self._codes = [each[kept] for each in self._codes]
         self._classes, present = pd.factorize(found.classes[kept])
         self._number = max(len(present), 1)
+        if not self._gone or self._gone >= self._least:
+            self._enough = self._copied()

@@ -6,15 +6,13 @@ product. Nothing else lists them.
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from functools import cache
 
 from sfumato.engine.core.discovery import found_in
 from sfumato.engine.core.errors import PolicyError, SfumatoError
-from sfumato.engine.mechanisms.base import Mechanism, Settings
-from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attributes, measured_rows
+from sfumato.engine.mechanisms.base import Mechanism
+from sfumato.engine.table.table import Attributes
 
 
 @cache
@@ -52,28 +50,6 @@ def recommended(attributes: Attributes) -> tuple[str, str]:
                 if why := mechanism.recommendation(attributes):
                     return mechanism.name, why
     return "", ""
-
-
-def first_settings_within(
-    mechanism: Mechanism, attributes: Attributes, noise: KeyedNoise, bears: float
-) -> Settings:
-    """Return the settings a new policy starts with, where so much is promised to everybody.
-
-    What is measured of all rows of a unit takes half of the ε that is `bears` at most, if that is
-    enough to measure it: the rest is left for released values.
-
-    Raises
-    ------
-    PolicyError, LevelError
-        If the mechanism can't serve the attributes.
-    """
-    _, unit = measured_rows(attributes)
-    usual, rows = mechanism.default_settings(attributes), 1 if unit is None else unit.rows
-    if bears < math.inf:
-        capped = mechanism.within(attributes, usual, bears / (2.0 * rows))
-        with suppress(SfumatoError):
-            return mechanism.complete_settings(attributes, capped, noise)
-    return mechanism.complete_settings(attributes, usual, noise)
 
 
 def serving(attributes: Attributes, preferred: str = "") -> Mechanism:

@@ -19,7 +19,7 @@ from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Flags, Floats, Words
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
-from sfumato.engine.mechanisms.setting_specs import Configured
+from sfumato.engine.mechanisms.settled import Settled
 from sfumato.engine.table.combinations import combined_series
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from sfumato.engine.matrices.estimate import VarianceLaw
     from sfumato.engine.matrices.matrix import PerturbationMatrix
     from sfumato.engine.randomness.keys import KeyRing
-    from sfumato.engine.randomness.noisy_statistics import KeyedNoise
     from sfumato.engine.table.table import GroupAssignment, GroupRows
+
 
 Settings = Mapping[str, Any]
 """What a custodian has set for a mechanism beside the levels; plain JSON values."""
@@ -272,7 +272,7 @@ def ladder_digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-class Mechanism(Configured, ABC):
+class Mechanism(Settled, ABC):
     """A way to release one or several sensitive attributes at any trust level.
 
     Levels are floats in the mechanism's own unit; `trust` maps them to one scale on which
@@ -329,34 +329,6 @@ class Mechanism(Configured, ABC):
                 count=len(attributes),
             )
         return attributes[0]
-
-    @abstractmethod
-    def default_settings(self, attributes: Attributes) -> Settings:
-        """Return what a new policy chooses; `first_settings` completes it from the table."""
-
-    def first_settings(self, attributes: Attributes, noise: KeyedNoise) -> Settings:
-        """Return the settings a new policy starts with, complete."""
-        return self.complete_settings(attributes, self.default_settings(attributes), noise)
-
-    def within(self, attributes: Attributes, settings: Settings, most: float) -> Settings:
-        """Return settings whose ε0 for each row is no more than `most`."""
-        return settings
-
-    def complete_settings(
-        self, attributes: Attributes, settings: Settings, noise: KeyedNoise
-    ) -> Settings:
-        """Return the settings with what the table itself decides, once and for all.
-
-        Called where settings are stated, for instance in a rules file, and never again: what it
-        adds belongs to the ladder. What recipients can see of it, directly or in what follows from
-        it, is made with `noise`, kept, and counted by `byproduct_epsilon`.
-
-        Raises
-        ------
-        PolicyError, LevelError
-            If the settings can't be met for these attributes.
-        """
-        return settings
 
     def suited(self, attributes: Attributes, settings: Settings, epsilon: float) -> Settings:
         """Return settings as they serve best at an ε; most serve at any."""

@@ -341,7 +341,8 @@ class PublishedDistribution(CategoricalMechanism):
 
     def within(self, attributes: Attributes, settings: Settings, most: float) -> Settings:
         """Return settings whose noisy counts have no larger ε0."""
-        return within(settings, most)
+        chosen = frequencies_in(settings, records_of(attributes[0]))
+        return within(settings, chosen, most)
 
     def complete_settings(
         self, attributes: Attributes, settings: Settings, noise: KeyedNoise

@@ -266,13 +266,12 @@ def usual_frequencies(records: int) -> Frequencies:
     return Frequencies(FrequencySource.NOISY, epsilon)
 
 
-def within(settings: Mapping[str, Any], most: float) -> dict[str, Any]:
-    """Return settings whose noisy counts have no larger ε0 than that, rounded down."""
-    capped = dict(settings)
-    if EPSILON.name in capped:
-        least = math.floor(most * 1000) / 1000
-        capped[EPSILON.name] = max(min(capped[EPSILON.name], least), SMALLEST_EPSILON)
-    return capped
+def within(settings: Mapping[str, Any], chosen: Frequencies, most: float) -> dict[str, Any]:
+    """Return settings that draw noisy counts at no larger ε0 than that, rounded down."""
+    if chosen.source is not FrequencySource.NOISY or chosen.counts or chosen.epsilon <= most:
+        return dict(settings)
+    least = max(math.floor(most * 1000) / 1000, SMALLEST_EPSILON)
+    return {**settings, SOURCE.name: chosen.source.value, EPSILON.name: least}
 
 
 def frequencies_in(settings: Mapping[str, Any], records: int = 0) -> Frequencies:

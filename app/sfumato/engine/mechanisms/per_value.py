@@ -63,7 +63,6 @@ from sfumato.engine.mechanisms.frequency_source import (
     frequencies_in,
     records_of,
     usual_frequencies,
-    within,
 )
 from sfumato.engine.mechanisms.retention_profiles import (
     MODE,
@@ -443,10 +442,6 @@ class PerValueLimits(ProfileMechanism):
         chosen = usual_frequencies(records_of(attributes[0]))
         limits = PrivacyLimits(theta=USUAL_THETA).to_dict()
         return {**limits, **chosen.to_dict(), "objective": str(Objective.COUNTS)}
-
-    def within(self, attributes: Attributes, settings: Settings, most: float) -> Settings:
-        """Return settings whose noisy counts have no larger ε0."""
-        return within(settings, most)
 
     def limits(self, settings: Settings) -> PrivacyLimits:
         """Return the limits that settings state; raises `PolicyError` where they are none."""

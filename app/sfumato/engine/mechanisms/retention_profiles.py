@@ -32,6 +32,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     left_for_levels,
     left_for_values,
     records_of,
+    within,
 )
 from sfumato.engine.mechanisms.retention_solver import BreachMode, Objective, Profile, violations
 from sfumato.engine.mechanisms.setting_specs import (
@@ -162,6 +163,10 @@ class ProfileMechanism(CategoricalMechanism):
     def whole(self, attributes: Attributes) -> Attribute:
         """Return the one attribute whose values are kept or replaced."""
         return attributes[0]
+
+    def within(self, attributes: Attributes, settings: Settings, most: float) -> Settings:
+        """Return settings whose noisy counts have no larger ε0."""
+        return within(settings, self.frequencies(settings, records_of(attributes[0])), most)
 
     def complete_settings(
         self, attributes: Attributes, settings: Settings, noise: KeyedNoise

@@ -34,12 +34,12 @@ from sfumato.engine.mechanisms.base import LevelTerm, Mechanism, Settings, State
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes, Table, with_proposed_domain
 from sfumato.project.document.entry_plan import least_loss, level_of
+from sfumato.project.document.members import without_stray_attributes
 from sfumato.project.document.model import (
     MOST_SHOWN,
     Document,
     PolicyEntry,
     Recipient,
-    without_stray_attributes,
 )
 
 

@@ -8,8 +8,7 @@ spread of numbers that is measured, combinations of values), this column alone i
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from secrets import token_bytes
@@ -24,7 +23,7 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.mechanisms import first_settings_within, mechanism_called
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -46,6 +45,7 @@ from sfumato.engine.table.table import (
 )
 from sfumato.project.document.entry_plan import is_measured_for_unit
 from sfumato.project.document.model import Document, PolicyEntry, Unit
+from sfumato.project.document.promised import least_promised_of
 from sfumato.project.release.batched_table import (
     SAMPLE,
     BatchedTable,
@@ -524,9 +524,15 @@ def measured_for_unit(document: Document, source: Survey, noise: KeyedNoise) -> 
 
 
 def completed_entry(
-    document: Document, entry: PolicyEntry, source: Survey, noise: KeyedNoise
+    document: Document,
+    entry: PolicyEntry,
+    source: Survey,
+    noise: KeyedNoise,
+    stated: Iterable[str] | None = None,
 ) -> PolicyEntry:
     """Return a policy entry whose settings hold what the table decides, too.
+
+    Settings that nobody `stated` measure within what everybody is promised; all are, where None.
 
     Raises
     ------
@@ -540,7 +546,10 @@ def completed_entry(
     known = tuple(replace(one, hierarchy=document.hierarchies.get(one.name)) for one in found)
     if mechanism.needs_groups and document.unit is None:
         known = tuple(source.grouped_as_released(document, entry, known))
-    return replace(entry, settings=dict(mechanism.complete_settings(known, entry.settings, noise)))
+    bears = least_promised_of(document, entry, known)
+    chosen = entry.settings if stated is None else stated
+    settings = mechanism.settled(known, entry.settings, noise, bears, chosen)
+    return replace(entry, settings=dict(settings))
 
 
 def first_settings(
@@ -549,23 +558,20 @@ def first_settings(
     attributes: Sequence[Attribute],
     mechanism: str,
     noise: KeyedNoise,
-    bears: float = math.inf,
 ) -> Settings:
     """Return the settings that a mechanism begins with, its groups found in a table in memory.
-
-    `bears` is the least ε that anyone is promised.
 
     Raises
     ------
     SfumatoError
         If they can't be measured, or the groups can't be formed.
     """
-    made = mechanism_called(mechanism)
+    made, names = mechanism_called(mechanism), tuple(attribute.name for attribute in attributes)
+    bears = least_promised_of(document, PolicyEntry(names, mechanism, {}), attributes)
     if made.needs_groups and table is not None and document.unit is None:
-        names = tuple(attribute.name for attribute in attributes)
         entry = PolicyEntry(names, mechanism, made.default_settings(attributes))
         attributes = MemorySurvey(table).grouped_as_released(document, entry, attributes)
-    return first_settings_within(made, tuple(attributes), noise, bears)
+    return made.first_settings(tuple(attributes), noise, bears)
 
 
 def survey_of(table: BatchedTable, context: Context, record_key: str | None = None) -> TableSurvey:

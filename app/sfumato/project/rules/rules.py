@@ -139,14 +139,19 @@ def apply_rules(
     unit = _unit(rules.section("unit"), columns)
     decided = replace(document, columns=columns, hierarchies=hierarchies, unit=unit)
     drawing = noise or KeyedNoise.passing()
-    policy = tuple(_entry(each, decided, known, drawing) for each in rules.sections("policy"))
+    sections = rules.sections("policy")
+    policy = tuple(_entry(each, columns) for each in sections)
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
+    recipients = _recipients(rules, policy, columns)
+    decided = replace(decided, policy=policy, recipients=recipients)
     settled = replace(
         decided,
         title=document.title if title is None else title,
         record_key=_record_key(rules, table),
-        policy=policy,
-        recipients=_recipients(rules, policy, columns),
+        policy=tuple(
+            _completed(section, entry, decided, known, drawing)
+            for section, entry in zip(sections, policy, strict=True)
+        ),
         generalization=generalization,
         rows_as_in_table=_reason(rules),
         importance=importance_in(rules, columns),
@@ -424,10 +429,9 @@ def _domain_value(section: RulesSection, position: int, item: Any) -> tuple[Valu
     return item, label
 
 
-def _entry(
-    section: RulesSection, decided: Document, table: Survey, noise: KeyedNoise
-) -> PolicyEntry:
-    sensitive = [column.name for column in decided.columns if column.role is Role.SENSITIVE]
+def _entry(section: RulesSection, columns: tuple[ColumnSpec, ...]) -> PolicyEntry:
+    """Return an entry as it is stated, see `_completed`."""
+    sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     attributes = section.texts("attributes") or ()
     if not attributes:
         raise section.rules.error(
@@ -451,7 +455,17 @@ def _entry(
         )
     settings = section.section("settings")
     section.finish()
-    entry = PolicyEntry(attributes, name, _settings(settings, mechanism_called(name)))
+    return PolicyEntry(attributes, name, _settings(settings, mechanism_called(name)))
+
+
+def _completed(
+    section: RulesSection,
+    entry: PolicyEntry,
+    decided: Document,
+    table: Survey,
+    noise: KeyedNoise,
+) -> PolicyEntry:
+    """Return an entry with what the table decides, within what recipients are promised."""
     try:
         return completed_entry(decided, entry, table, noise)
     except SfumatoError as error:

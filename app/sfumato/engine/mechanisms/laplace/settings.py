@@ -228,7 +228,8 @@ def usual_epsilon(records: int) -> float:
 def within(attribute: Attribute, settings: Settings, most: float) -> dict[str, Any]:
     """Return settings that measure bounds with no larger ε0 than that, rounded down."""
     usual = usual_epsilon(_known(measured_rows((attribute,))[0][0]))
-    if settings.get(BOUNDS.name) != Bounds.NOISY or usual <= most:
+    known = "lowest" in settings and "highest" in settings
+    if known or settings.get(BOUNDS.name, Bounds.NOISY) != Bounds.NOISY or usual <= most:
         return dict(settings)
     least = max(math.floor(most * 1000) / 1000, SMALLEST_EPSILON)
     return {**settings, BOUNDS_EPSILON.name: least}

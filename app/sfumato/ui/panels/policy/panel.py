@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.mechanism_choice import (
     MechanismChoice,
     compare_mechanisms,
-    least_promised,
     statements_like,
 )
 from sfumato.analysis.steps import Step, stale_entries
@@ -30,7 +29,8 @@ from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.language import ENGLISH
 from sfumato.project.document.edits import state_level, with_entry, without_entry
 from sfumato.project.document.entry_plan import unit_refusal
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, with_members
+from sfumato.project.document.members import with_members
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.byproducts import weight_column
 from sfumato.project.release.table_survey import first_settings
 from sfumato.project.release.views import quasi_identifiers
@@ -91,8 +91,7 @@ def _first_settings(
     context: Context,
 ) -> Settings:
     context.report(0.1, "Finding what the protection begins with")
-    bears = least_promised(document, attributes, {})
-    return first_settings(document, table, attributes, mechanism, noise, bears)
+    return first_settings(document, table, attributes, mechanism, noise)
 
 
 class PolicyPanel(Panel):
