@@ -7,7 +7,7 @@ what the command line starts a project from.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -131,35 +131,30 @@ def apply_rules(
     _check_format(rules)
     title = rules.text("title")
     _check_reading(rules.section("reading"))
-    known = surveyed(table)
-    columns = _columns(rules, known)
+    columns = _columns(rules, known := surveyed(table))
     hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
-    published = rules.section("generalization")
-    generalization = generalization_in(published, columns, hierarchies, folder)
-    unit = _unit(rules.section("unit"), columns)
-    decided = replace(document, columns=columns, hierarchies=hierarchies, unit=unit)
-    drawing = noise or KeyedNoise.passing()
     sections = rules.sections("policy")
     policy = tuple(_entry(each, columns) for each in sections)
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
-    recipients = _recipients(rules, policy, columns)
-    decided = replace(decided, policy=policy, recipients=recipients)
     settled = replace(
-        decided,
+        document,
+        columns=columns,
+        hierarchies=hierarchies,
+        unit=_unit(rules.section("unit"), columns),
         title=document.title if title is None else title,
         record_key=_record_key(rules, table),
-        policy=tuple(
-            _completed(section, entry, decided, known, drawing)
-            for section, entry in zip(sections, policy, strict=True)
+        policy=policy,
+        recipients=_recipients(rules, policy, columns),
+        generalization=generalization_in(
+            rules.section("generalization"), columns, hierarchies, folder
         ),
-        generalization=generalization,
         rows_as_in_table=_reason(rules),
         importance=importance_in(rules, columns),
         needs_approval=rules.flag("needs_approval") or None,
         terms=_terms(rules, document),
         most_epsilon=_most_epsilon(rules),
     )
-    return _spaced(settled, rules)
+    return _spaced(_completed(settled, sections, known, noise), rules)
 
 
 def _spaced(document: Document, rules: RulesSection) -> Document:
@@ -459,17 +454,16 @@ def _entry(section: RulesSection, columns: tuple[ColumnSpec, ...]) -> PolicyEntr
 
 
 def _completed(
-    section: RulesSection,
-    entry: PolicyEntry,
-    decided: Document,
-    table: Survey,
-    noise: KeyedNoise,
-) -> PolicyEntry:
-    """Return an entry with what the table decides, within what recipients are promised."""
-    try:
-        return completed_entry(decided, entry, table, noise)
-    except SfumatoError as error:
-        raise section.explained("settings", error) from None
+    document: Document, sections: Sequence[RulesSection], table: Survey, noise: KeyedNoise | None
+) -> Document:
+    """Return a document whose entries hold what the table decides, within what is promised."""
+    policy, noise = [], noise or KeyedNoise.passing()
+    for section, entry in zip(sections, document.policy, strict=True):
+        try:
+            policy.append(completed_entry(document, entry, table, noise))
+        except SfumatoError as error:
+            raise section.explained("settings", error) from None
+    return replace(document, policy=tuple(policy))
 
 
 def _settings(section: RulesSection, mechanism: Mechanism) -> dict[str, Any]:
