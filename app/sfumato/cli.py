@@ -111,12 +111,20 @@ def _spoken(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _meant(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the command line as meant: a project's file alone is to be opened.
+    """Return the command line as meant: a project's file or a table alone is to be opened.
 
-    A file manager starts the program so, and no command is called like a project's file.
+    A file manager starts the program so, and no command is called like a file with a suffix.
     """
-    alone = len(arguments) == 1 and Path(arguments[0]).suffix == SUFFIX
-    return ("open", *arguments) if alone else arguments
+    if len(arguments) != 1 or not (suffix := Path(arguments[0]).suffix):
+        return arguments
+    return ("open", *arguments) if suffix == SUFFIX or _is_file(arguments[0]) else arguments
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except ValueError:  # a name that no file can have
+        return False
 
 
 def _check_names(parsed: argparse.Namespace) -> None:
@@ -194,7 +202,7 @@ def _epilog() -> str:
     """Return what the help ends with."""
     return translated(
         """\
-Without a command the window opens; a project's file (NAME.sfumato) alone opens in it.
+Without a command the window opens; a project (NAME.sfumato) or a table alone opens in it.
 
 The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
 SFUMATO_PASSPHRASE. It is never an argument, because others can see the arguments of a command.

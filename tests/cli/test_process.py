@@ -135,5 +135,10 @@ def test_the_window_is_opened_with_or_without_a_project(made, monkeypatch):
     assert made.run("open", made.project) == ExitCode.OK
     assert made.run("open") == ExitCode.OK
     assert made.run(made.project) == ExitCode.OK
-    assert opened == [None, made.project, None, made.project]
+    table = made.project.with_name("more.csv")
+    table.write_text("age\n7\n", encoding="utf-8")
+    assert made.run(table) == ExitCode.OK
+    assert opened == [None, made.project, None, made.project, table]
+    assert made.run(table.with_name("fewer.csv")) == ExitCode.USAGE
+    assert made.run("open", table.with_name("fewer.csv")) == ExitCode.EXPECTED_ERROR
     assert os.environ["OPENBLAS_NUM_THREADS"] == "1"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sfumato.commands.shared.command import Command
 
 COMMANDS: Final = {
-    "open": ("program", Sentence("Open the window, with a project where one is named.")),
+    "open": ("program", Sentence("Open the window, with a project or a table where one is named.")),
     "demo": ("demo", Sentence("Do the whole work on the sample.")),
     "init": (
         "init",

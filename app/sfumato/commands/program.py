@@ -17,32 +17,36 @@ from typing import Final
 
 from sfumato.commands.shared.command import JSON, Command, ExitCode, Terminal, file_argument
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.files import refusal_to_read
 from sfumato.formats.language import translated, worded
+from sfumato.project import SUFFIX
 from sfumato.project.errors import ProjectMissing
 
 
 def _run_open(arguments: Namespace, _terminal: Terminal) -> ExitCode:
-    project: Path | None = arguments.project
-    if project is not None and not project.is_file():
-        raise ProjectMissing("There is no project at {path}.", "Check the name.", path=project)
+    path: Path | None = arguments.project
+    if path is not None and not path.is_file():
+        if path.suffix == SUFFIX:
+            raise ProjectMissing("There is no project at {path}.", "Check the name.", path=path)
+        raise refusal_to_read(FileNotFoundError(), path)
 
     require_libraries()
     from sfumato.ui.shell.application import run_window
 
-    return ExitCode.OK if run_window(project) == 0 else ExitCode.FAULT
+    return ExitCode.OK if run_window(path) == 0 else ExitCode.FAULT
 
 
 OPEN = Command(
     (
         file_argument(
             "project",
-            "PROJECT",
-            "the project's file; without it the window opens empty",
+            "FILE",
+            "the project's file, or a table; without it the window opens empty",
             nargs="?",
         ),
     ),
     _run_open,
-    ("sfumato open clinic.sfumato", "sfumato open"),
+    ("sfumato open clinic.sfumato", "sfumato open patients.csv", "sfumato open"),
 )
 
 

@@ -116,13 +116,13 @@ def spare_what_is_loaded() -> None:
     gc.freeze()
 
 
-def run_window(project_path: Path | None = None) -> int:
+def run_window(path: Path | None = None) -> int:
     """Show the window until it is closed.
 
     Parameters
     ----------
-    project_path
-        A project to open at once.
+    path
+        A project or a table to open at once.
 
     Returns
     -------
@@ -142,8 +142,8 @@ def run_window(project_path: Path | None = None) -> int:
     try:
         window.show()
         window.unsaved.offer()
-        if project_path is not None:
-            window.projects.open(project_path)
+        if path is not None:
+            window.open_file(path)
         return int(application.exec())
     finally:
         sys.excepthook = before
