@@ -161,7 +161,7 @@ class Role(StrEnum):
     """What a column is for in a release."""
 
     IDENTIFYING = "identifying"
-    """Names a person by itself: dropped from every release, or shown as a pseudonym."""
+    """Names a person by itself, or is not to leave: dropped, or shown as a pseudonym."""
     QUASI_IDENTIFIER = "quasi-identifier"
     """Public or knowable: together with others it can single a person out."""
     SENSITIVE = "sensitive"

@@ -68,7 +68,8 @@ def role_meaning(role: Role) -> str:
     """Return what a role does to a column, in a sentence."""
     return {
         Role.IDENTIFYING: tr(
-            "Names a person by itself. It is dropped from every release, or shown as a pseudonym."
+            "Names a person by itself, or is not to be released. It is dropped from every release,"
+            " or shown as a pseudonym."
         ),
         Role.QUASI_IDENTIFIER: tr(
             "Others can know it; together with more of the kind it can single a person out."

@@ -42,7 +42,7 @@ GROUPS: Final = {
     Role.SENSITIVE: QT_TRANSLATE_NOOP("Policy", "Sensitive"),
     Role.INSENSITIVE: QT_TRANSLATE_NOOP("Policy", "Insensitive"),
     Role.WEIGHT: QT_TRANSLATE_NOOP("Policy", "Weights"),
-    Role.IDENTIFYING: QT_TRANSLATE_NOOP("Policy", "Identifying"),
+    Role.IDENTIFYING: QT_TRANSLATE_NOOP("Policy", "Identifying or left out"),
 }
 """The same of several columns."""
 
@@ -134,6 +134,8 @@ def effect_of(cell: BoardCell, hidden: int = 0) -> str:
 def role_text(row: BoardRow) -> str:
     """Return what a column is for, and with which others it is protected."""
     told = tr(str(ROLES[row.spec.role]))
+    if row.spec.role is Role.IDENTIFYING and row.spec.as_pseudonym is None:
+        return tr("not released")  # a plan leaves out columns that name nobody, too
     return (
         tr("{role}, with {others}", role=told, others=", ".join(row.beside)) if row.beside else told
     )
