@@ -293,6 +293,20 @@ def test_records_are_released_by_groups_in_parts(saved, qtbot, tmp_path, path):
     assert [released[row - 1] for row in sample.rows] == list(public.values)
 
 
+@pytest.mark.slow
+def test_the_shares_of_groups_are_measured_in_all_rows_when_protection_begins(marked, qtbot):
+    session = marked.session
+    panel = panel_of(marked, qtbot, "policy")
+    panel.choose("disease")
+    panel.page.mechanism_chosen.emit("reconstruction")
+    settle(qtbot, session)
+    [entry] = session.document.policy
+    assert entry.mechanism == "reconstruction"
+    attribute = session.attribute("disease").attribute
+    assert attribute.groups.records == ROWS
+    assert not mechanism_called("reconstruction").outdated((attribute,), entry.settings)
+
+
 def seen(card, row):
     return [card.model.index(row, 1 + place).data() for place in range(len(PROBABILITY))]
 

@@ -235,11 +235,15 @@ class TableSurvey:
         return {name: column.attribute for name, column in told.items()}
 
     def grouped_as_released(
-        self, document: Document, entry: PolicyEntry, attributes: Sequence[Attribute]
+        self,
+        document: Document,
+        entry: PolicyEntry,
+        attributes: Sequence[Attribute],
+        context: Context,
     ) -> list[Attribute]:
         """Return the attributes of a policy entry with the groups that its releases have."""
         asked = replace(document, policy=(entry,))
-        found = self._grouped(asked, {one.name: one for one in attributes}, Silent())
+        found = self._grouped(asked, {one.name: one for one in attributes}, context)
         return [found.get(one.name, one) for one in attributes]
 
     def grouped(
@@ -463,12 +467,16 @@ class MemorySurvey:
         return attributes_of(document, self.table)
 
     def grouped_as_released(
-        self, document: Document, entry: PolicyEntry, attributes: Sequence[Attribute]
+        self,
+        document: Document,
+        entry: PolicyEntry,
+        attributes: Sequence[Attribute],
+        context: Context,
     ) -> list[Attribute]:
         """Return the attributes of a policy entry with the groups that its releases have."""
         names = [attribute.name for attribute in attributes]
         columns = {name: encode_column(self.table, document.column(name)) for name in names}
-        asked = (document, self.table, columns, entry.mechanism, entry.settings, Silent())
+        asked = (document, self.table, columns, entry.mechanism, entry.settings, context)
         found = with_groups(*asked)
         return [replace(one, groups=found[one.name].attribute.groups) for one in attributes]
 
@@ -545,7 +553,7 @@ def completed_entry(
     found = source.attributes([document.column(n) for n in entry.attributes], document.unit)
     known = tuple(replace(one, hierarchy=document.hierarchies.get(one.name)) for one in found)
     if mechanism.needs_groups and document.unit is None:
-        known = tuple(source.grouped_as_released(document, entry, known))
+        known = tuple(source.grouped_as_released(document, entry, known, Silent()))
     bears = least_promised_of(document, entry, known)
     chosen = entry.settings if stated is None else stated
     settings = mechanism.settled(known, entry.settings, noise, bears, chosen)
@@ -554,12 +562,13 @@ def completed_entry(
 
 def first_settings(
     document: Document,
-    table: Table | None,
+    source: Table | TableSurvey | None,
     attributes: Sequence[Attribute],
     mechanism: str,
     noise: KeyedNoise,
+    context: Context,
 ) -> Settings:
-    """Return the settings that a mechanism begins with, its groups found in a table in memory.
+    """Return the settings that a mechanism begins with, its groups found in the rows.
 
     Raises
     ------
@@ -568,9 +577,9 @@ def first_settings(
     """
     made, names = mechanism_called(mechanism), tuple(attribute.name for attribute in attributes)
     bears = least_promised_of(document, PolicyEntry(names, mechanism, {}), attributes)
-    if made.needs_groups and table is not None and document.unit is None:
+    if made.needs_groups and source is not None and document.unit is None:
         entry = PolicyEntry(names, mechanism, made.default_settings(attributes))
-        attributes = MemorySurvey(table).grouped_as_released(document, entry, attributes)
+        attributes = surveyed(source).grouped_as_released(document, entry, attributes, context)
     return made.first_settings(tuple(attributes), noise, bears)
 
 
