@@ -25,7 +25,7 @@ from sfumato.project.release.views import cell_costs, check_view, quasi_identifi
 
 MOST_COLUMNS: Final = 10
 """Single cells are tried for up to so many quasi-identifiers: of more, few cells would be left."""
-MOST_ROWS: Final = 50_000
+MOST_ROWS: Final = 100_000
 """Of longer tables, the levels stay: to find cells takes longer there than somebody waits."""
 _TRIED: Final = (0.1, 0.2)
 """The shares of all cells that may be suppressed; the second where the first hides a column."""
