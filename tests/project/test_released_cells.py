@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -119,6 +120,17 @@ def ward():
     table = Table(TABLES["households"][0]())
     _, key, public, sensitive = TABLES["households"]
     return table, decided(table.frame, key, public, sensitive)
+
+
+def test_the_group_that_the_readme_names_is_the_one_that_most_records_show(exported):
+    rows = re.findall(r"^\| (\S+) \| \*\*coarsened\*\* \| (.*) \|$", exported.readme, re.M)
+    file = exported.files["Public"]
+    for column, example in rows:
+        shown = file[column][file[column] != "*"].value_counts()
+        named = re.match(r"a group of values, such as “(.+?)(…?)”: level \d", example)
+        often = {each for each in shown.index if each.startswith(named[1].replace("\\", ""))}
+        assert shown.max() in set(shown[list(often)])
+    assert rows, exported.told["Public"]
 
 
 def test_a_view_that_would_hide_more_cells_than_may_be_is_refused(tmp_path):

@@ -122,6 +122,8 @@ class SeenView:
         What that promises, in plain words.
     cells
         How many records show "*" for each of them, where single cells are suppressed.
+    commonest
+        The label that most records show of those that are coarser.
     """
 
     levels: Mapping[str, tuple[int, int]]
@@ -130,6 +132,7 @@ class SeenView:
     promise: str
     unit: str = ""
     cells: Mapping[str, int] | None = None
+    commonest: Mapping[str, str] = field(default_factory=dict)
 
     def starred(self, name: str) -> int:
         """Return how many records show "*" for one of them."""

@@ -152,11 +152,14 @@ def _level(contents: BundleContents, name: str) -> tuple[int, int, int]:
 
 def _coarsened(contents: BundleContents, spec: ColumnSpec, level: int, highest: int) -> str:
     """Return an example of a coarser value, from its bins, its ends or its hierarchy."""
+    group = None if contents.view is None else contents.view.commonest.get(spec.name)
     known = {} if contents.generalized is None else contents.generalized.hierarchies
-    if level and (above := known.get(spec.name)):  # they begin with the labels that are shown
+    if above := known.get(spec.name):  # they begin with the labels that are shown
+        group = above[0][0]
+    if level and group is not None:
         return worded(
             "a group of values, such as “{group}”: level {level} of {highest}",
-            group=_value(above[0][0]),
+            group=_value(group),
             level=level,
             highest=highest,
         )

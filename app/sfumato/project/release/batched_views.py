@@ -259,6 +259,17 @@ class BatchedView(Coarsened):
         hidden: CellMasks = self.view.hidden[self.apart.places(codes)]
         return hidden
 
+    def commonest(self) -> dict[str, str]:
+        """Return the label that most rows show of each column that is shown coarser."""
+        found = {}
+        for axis, quasi in enumerate(self.apart.quasi):
+            level, kept = self.coarsening.level(quasi.name), ~self.view.hides_in(axis)
+            if 0 < level < self.highest[quasi.name] and kept.any():
+                codes = quasi.levels[level][quasi.codes[kept]]
+                shown = np.bincount(codes, weights=self.apart.counts[kept])
+                found[quasi.name] = str(quasi.labels[level][int(shown.argmax())])
+        return found
+
     @cached_property
     def _present(self) -> Mapping[str, IntArray]:
         """The codes of each quasi-identifier that occur in the table, see `labelled`."""

@@ -45,6 +45,7 @@ from sfumato.project.ledger import EntryKind, ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.batched_views import BatchedView
 from sfumato.project.release.bundle_making import (
     BundleSpec,
     ReleaseOutcome,
@@ -83,7 +84,6 @@ from sfumato.project.release.release_compatibility import (
 from sfumato.project.release.uniqueness import release_sentence
 from sfumato.project.release.units import promise_by_unit, told_of_unit
 from sfumato.project.release.views import (
-    Coarsened,
     Coarsening,
     as_labels,
     check_view,
@@ -260,7 +260,7 @@ def _contents(
     )
 
 
-def _view(seen: Coarsened) -> SeenView:
+def _view(seen: BatchedView) -> SeenView:
     """Return what a recipient is told of how coarsely quasi-identifiers are shown."""
     levels = {name: (seen.coarsening.level(name), high) for name, high in seen.highest.items()}
     view = seen.view
@@ -271,7 +271,8 @@ def _view(seen: Coarsened) -> SeenView:
         cells = {
             name: view.starred_in(axis) for axis, name in enumerate(seen.coarsening.hierarchies)
         }
-    return SeenView(levels, view.k, view.suppressed_rows, promise, unit, cells)
+    told = seen.commonest()
+    return SeenView(levels, view.k, view.suppressed_rows, promise, unit, cells, told)
 
 
 def _perturbation(entry: EntryPlan, material: EncodedTable) -> Perturbation:
