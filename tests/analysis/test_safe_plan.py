@@ -170,3 +170,19 @@ def test_beside_a_generalized_table_no_releases_are_planned(tmp_path):
     document = replace(document, generalization=Generalization("diagnosis", ("sex",)))
     with pytest.raises(PolicyError, match="publishes a generalized table"):
         planned(tmp_path, visits(), document)
+
+
+def test_what_cannot_be_protected_in_a_tiny_table_is_left_out_by_name(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "sex": ["f", "m"] * 3,
+            "religion": ["a", "b", "a", "a", "b", "a"],
+            "income": [1200.0, 900.0, 20_000.0, 7_000.0, 650.0, 3_100.0],
+        }
+    )
+    plan = planned(tmp_path, frame)
+    told = {str(step.told): str(step.why) for step in plan.steps}
+    why = told["Left out, since nothing that protects it can be made: income."]
+    assert "too few records" in why
+    assert plan.is_safe
+    assert {one.column for one in plan.worth[0].columns} == {"religion"}

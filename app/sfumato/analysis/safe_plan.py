@@ -373,8 +373,15 @@ class _Planner:
                 name, why = choice.fallback
                 noise = KeyedNoise(self._keys)
                 bears = least_promised(document, attributes, {})
-                settings = mechanism_called(name).first_settings(attributes, noise, bears)
                 levels: Mapping[str, Statement] = {}
+                try:
+                    settings = mechanism_called(name).first_settings(attributes, noise, bears)
+                except SfumatoError as error:
+                    document = left_out(document, choice.columns)
+                    words = "Left out, since nothing that protects it can be made: {column}."
+                    told = Sentence(words, column=listed(choice.columns))
+                    steps.append(PlanStep(told, error.sentence))
+                    continue
             else:
                 name, why, settings = best.mechanism, choice.sentence, best.settings
                 levels = statements_like(document, attributes, best)
