@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import sfumato
 from sfumato.commands import COMMANDS, command_called
@@ -28,6 +29,9 @@ from sfumato.formats.language import (
 )
 from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
+
+_BETWEEN_SEARCHES: Final = 10_000
+"""While a command runs, Python makes so many objects before it looks for cycles among them."""
 
 
 def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = None) -> int:
@@ -87,7 +91,13 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
 def _ran(parsed: argparse.Namespace, terminal: Terminal) -> int:
     # The system takes all memory back at the end; Python would search it for cycles first.
     atexit.register(gc.freeze)
-    return int(parsed.run(parsed, terminal))
+    usual = gc.get_threshold()
+    # What is imported stays, and would be searched again and again while more is.
+    gc.set_threshold(_BETWEEN_SEARCHES, *usual[1:])
+    try:
+        return int(parsed.run(parsed, terminal))
+    finally:
+        gc.set_threshold(*usual)
 
 
 def _spoken(arguments: Sequence[str]) -> Sequence[str]:

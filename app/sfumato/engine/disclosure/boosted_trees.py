@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Floats, Indices
@@ -116,6 +115,17 @@ class TrainingRows:
     outcomes: Floats | Indices
 
 
+def shares_of(logarithms: Floats) -> Floats:
+    """Return the shares that logarithms of odds stand for, shape (rows, width).
+
+    Where all rows are one row, broadcast, it is computed once.
+    """
+    different = logarithms[:1] if logarithms.strides[0] == 0 else logarithms
+    powers = np.exp(different - different.max(axis=1, keepdims=True))
+    found: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return np.broadcast_to(found, logarithms.shape)
+
+
 def boost(
     learn: TrainingRows, watch: TrainingRows, levels: Flags, *, shares: bool, context: Context
 ) -> Ensemble:
@@ -207,7 +217,7 @@ class _Shares:
     def __init__(self, learn: TrainingRows, watch: TrainingRows) -> None:
         self._true, self._watched = (each.outcomes.astype(np.intp) for each in (learn, watch))
         self._here, self._there = (
-            scipy.special.softmax(each.start, axis=1).astype(np.float32) for each in (learn, watch)
+            np.ascontiguousarray(shares_of(each.start), np.float32) for each in (learn, watch)
         )
         self._rows = np.arange(len(self._watched))
 

@@ -30,7 +30,12 @@ from sfumato.engine.core.parallel import side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
 from sfumato.engine.disclosure.best_guess import best_guess
-from sfumato.engine.disclosure.boosted_trees import Ensemble, TrainingRows, boost
+from sfumato.engine.disclosure.boosted_trees import (
+    Ensemble,
+    TrainingRows,
+    boost,
+    shares_of,
+)
 from sfumato.engine.disclosure.open_features import (
     PARTS,
     ColumnKnowledge,
@@ -521,9 +526,12 @@ class _ValueFit:
         self.there = there
         self._features, here = features, np.flatnonzero(~there)
         before, self._owner = start
-        self._before, self._bins = before[there], features.bins.among(np.flatnonzero(there))
+        everybody = self._owner < 0  # who all start alike
+        self._before = before[: int(there.sum())] if everybody else before[there]
+        self._bins = features.bins.among(np.flatnonzero(there))
+        learn = before[: len(here)] if everybody else before[here]
         self._trees = boost(
-            TrainingRows(features.bins.among(here), before[here], true[here]),
+            TrainingRows(features.bins.among(here), learn, true[here]),
             TrainingRows(self._bins, self._before, true[there]),
             features.levels,
             shares=True,
@@ -533,7 +541,7 @@ class _ValueFit:
 
     def chances(self) -> Floats:
         """Return the chances of each value, shape (rows, width)."""
-        return scipy.special.softmax(self._found, axis=1)
+        return shares_of(self._found)
 
     def rests_on(self, column: int) -> bool:
         """Whether the chances could be others if a column's values were."""

@@ -6,7 +6,6 @@ hold the record's own value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -273,11 +272,11 @@ class GroupShares:
     places
         Each row's group and part among groups · parts, shape (s,).
     counts
-        By group and part, shape (groups · parts, width).
+        By group and part, shape (groups · parts, width); sparse where they are many.
     """
 
     places: Integers
-    counts: scipy.sparse.csr_array
+    counts: Integers | scipy.sparse.csr_array
 
     @classmethod
     def of(
@@ -296,7 +295,8 @@ class GroupShares:
         size = len(asked) * PARTS * sought.width
         counts = np.bincount(keys, minlength=size).reshape(-1, sought.width)
         # Of many values few occur in a group.
-        return cls(_with_parts(group, len(asked), sought), scipy.sparse.csr_array(counts))
+        kept = counts if size <= _DENSE else scipy.sparse.csr_array(counts)
+        return cls(_with_parts(group, len(asked), sought), kept)
 
     def _elsewhere(self, part: int) -> Iterator[tuple[Indices, Integers]]:
         """Yield the rows that learn from each part but this one, and their group's place there."""
@@ -309,16 +309,16 @@ class GroupShares:
     def of_values(self, part: int, places: Indices) -> tuple[Floats, Floats]:
         """Return what `without` has of one value of each row, and of all together, shape (s,)."""
         counts, width = self.counts, self.counts.shape[1]
-        dense = counts.toarray().ravel() if math.prod(counts.shape) <= _DENSE else None
-        cells = counts.tocoo()
-        keys = cells.row.astype(np.int64) * width + cells.col  # ascending, as rows of a CSR are
+        if not isinstance(counts, np.ndarray):
+            cells = counts.tocoo()
+            keys = cells.row.astype(np.int64) * width + cells.col  # ascending, as rows of a CSR are
         totals = np.asarray(counts.sum(axis=1)).ravel()
         found, total = np.zeros(len(self.places)), np.zeros(len(self.places))
         for here, rows in self._elsewhere(part):
             total[here] += totals[rows]
             wanted = rows * width + places[here]
-            if dense is not None:
-                found[here] += dense[wanted]
+            if isinstance(counts, np.ndarray):
+                found[here] += counts.ravel()[wanted]
                 continue
             at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
             found[here] += np.where(keys[at] == wanted, cells.data[at], 0)
@@ -328,7 +328,8 @@ class GroupShares:
         """Return the counts from all parts but the row's own and this one, shape (s, width)."""
         found = np.zeros((len(self.places), self.counts.shape[1]))
         for here, rows in self._elsewhere(part):
-            found[here] += self.counts[rows].toarray()
+            counts = self.counts[rows]
+            found[here] += counts if isinstance(counts, np.ndarray) else counts.toarray()
         return found
 
 
