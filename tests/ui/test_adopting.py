@@ -95,7 +95,7 @@ def test_a_release_is_adopted_with_an_estimated_level_and_undone(panel, ask, upp
     [file] = files(panel)
     assert (file.holder, file.level, file.estimated, file.rung) == ("Old Clinic", 0.5, True, True)
     assert list(panel.page.adopted.lines) == [file.digest]
-    assert panel.session.undo_text == "Adopt an earlier release of disease"
+    assert panel.session.undo_text == "Adopt an earlier release of “disease”"
     panel.session.undo()
     assert files(panel) == ()
     assert panel.page.adopted.lines == {}

@@ -143,7 +143,7 @@ class TestRoles:
         mark(open_people, "disease", Role.SENSITIVE)
         session = open_people.session
         assert spec(open_people, "disease").role is Role.SENSITIVE
-        assert session.undo_text == "Mark disease as sensitive"
+        assert session.undo_text == "Mark “disease” as sensitive"
         assert open_people.state() is PanelState.DONE
         assert open_people.next.isEnabled()
         session.undo()
@@ -382,7 +382,7 @@ class TestKindsAndBins:
         type_into(bins.edges, "0; 40; 100")
         assert bins.histogram.edges == (0.0, 40.0, 100.0)
         before = open_people.session.undo_text
-        assert before == "Bins of age"
+        assert before == "Bins of “age”"
         QTest.keyClick(bins.edges, Qt.Key.Key_Return)
         assert spec(open_people, "age").binning.edges == (0.0, 40.0, 100.0)
         assert values(open_people) == ["[0, 40)", "[40, 100]"]
@@ -486,7 +486,7 @@ def test_columns_that_follow_from_each_other_are_told_where_roles_are_chosen(qtb
     panel.session.open_table("Open books", table, document)
     settle(qtbot, panel.session)
     mark(panel, "result", Role.INSENSITIVE)
-    assert "revenue = result + costs in every row" in panel.detail.relations.text()
+    assert "“revenue” = “result” + “costs” in every row" in panel.detail.relations.text()
     assert "in every row" not in panel.model.hint(panel.model.row_of("costs"))
     mark(panel, "result", Role.SENSITIVE)
     settle(qtbot, panel.session)

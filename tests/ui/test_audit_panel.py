@@ -112,7 +112,7 @@ def test_dates_are_left_to_the_tips_where_it_is_narrow(qtbot, filled):
 
 def test_together_they_learn_no_more_than_the_most_trusted(qtbot, panel, filled):
     assert sentence(filled).startswith(
-        "Clinic A, Institute and Public together learn no more about disease than Clinic A alone."
+        "Clinic A, Institute and Public together learn no more about “disease” than Clinic A alone."
     )
     assert "The best guess is right for 7" in sentence(filled)
     assert filled.bars.figure.headline.startswith("Three recipients who pool independent")
@@ -149,7 +149,7 @@ def test_equal_levels_are_called_equal(qtbot, page):
 def test_whoever_holds_the_original_knows_it(qtbot, page):
     open_clinic(page.session, protected({"A": 1.0, "B": 0.5}))
     wait_for_jobs(qtbot, page.session)
-    assert sentence(page) == "A holds the true disease."
+    assert sentence(page) == "A holds the true “disease”."
 
 
 @pytest.mark.slow
@@ -388,8 +388,8 @@ def unsettled(how: str):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("no level of trust", "Institute has no trust level for disease"),
-        ("levels that break the chain", "Institute sees age at level 0"),
+        ("no level of trust", "Institute has no trust level for “disease”"),
+        ("levels that break the chain", "Institute sees “age” at level 0"),
     ],
 )
 def test_one_recipient_whom_nothing_can_be_answered_for_keeps_no_other_from_an_answer(

@@ -126,7 +126,7 @@ def test_a_quasi_identifier_without_a_hierarchy_gets_one_by_a_click(qtbot, panel
     cell_at(board, "age", "Public")
     qtbot.keyClick(board.view, Qt.Key.Key_Minus)
     [message] = panel.messages.messages
-    assert "age has no hierarchy yet" in message.text
+    assert "“age” has no hierarchy yet" in message.text
     message.actions[0].run()
     wait_for_jobs(qtbot, panel.session)
     cell_at(board, "age", "Public")
@@ -247,7 +247,7 @@ def test_alt_and_the_arrows_put_columns_in_the_order_of_their_importance(qtbot, 
     assert panel.session.document.importance == (natural[0], last, natural[1])
     assert board.view.currentIndex().row() == index.row() - 1
     assert board.view.currentIndex().column() == index.column()
-    assert f"{last} is number 2 of 3 by importance" in [each[0] for each in announced]
+    assert f"“{last}” is number 2 of 3 by importance" in [each[0] for each in announced]
     qtbot.keyClick(board.view, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
     assert panel.session.document.importance is None, "the table's order needs no statement"
     qtbot.keyClick(board.view, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)

@@ -141,7 +141,7 @@ def test_a_table_of_counts_is_withdrawn_in_the_ledger(qtbot, panel, tmp_path):
     type_into(dialog.reason, "An old extract")
     click(dialog.submit)
     wait_for_jobs(qtbot, panel.session)
-    assert "by ward: “An old extract”" in card.model.line(0).what
+    assert "by “ward”: “An old extract”" in card.model.line(0).what
     card.table.selectRow(1)
     assert not card.withdraw.isEnabled()
 
@@ -173,7 +173,7 @@ def test_a_second_person_approves_just_this_table(qtbot, panel):
     drag("ward", page.lists.free, page.lists.rows)
     counted(qtbot, panel)
     assert not panel.primary.isEnabled()
-    assert "No second person has approved a table of counts by ward" in page.findings.text()
+    assert "No second person has approved a table of counts by “ward”" in page.findings.text()
     click(page.approve)
     dialog = dialog_of(panel.window(), ApproveDialog)
     type_into(dialog.first, "nanoseconds of wire")

@@ -80,7 +80,7 @@ def test_the_page_says_how_likely_a_value_becomes_and_who_can_t_be_in_two_classe
 ):
     filled(qtbot, page, other(write_other(tmp_path)), node=(0, 0))
     assert "somebody's value becomes" in page.explanation.text()
-    assert "sex is taken to say the same of a person" in page.explanation.text()
+    assert "“sex” is taken to say the same of a person" in page.explanation.text()
     assert page.person.nobody.isHidden()  # what is shown first is somebody's
     theirs, ours = page.found.holders
     women = [at for at, label in enumerate(theirs.labels) if "f" in label]

@@ -85,10 +85,10 @@ def test_a_view_that_keeps_no_k_leads_to_its_level_and_a_click_raises_it(qtbot, 
     assert (table.currentIndex().row(), table.currentIndex().column()) == (LEVELS, 1)
     assert shown.focusWidget() is table
     shown.show_panel("releases")
-    press(qtbot, releases, "Show age at level 1 to Clinic A: 400 → 0 suppressed")
+    press(qtbot, releases, "Show “age” at level 1 to Clinic A: 400 → 0 suppressed")
     wait_for_jobs(qtbot, shown.session)
     assert shown.session.document.recipients[0].view.levels == {"age": 1}
-    assert shown.session.undo_text == "Show age at level 1 to Clinic A"
+    assert shown.session.undo_text == "Show “age” at level 1 to Clinic A"
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def test_the_preview_shows_symbols_and_what_is_estimated_of_all(qtbot, panel):
     preview.attribute.setCurrentText("disease")
     wait_for_jobs(qtbot, panel.session)
     assert preview.sample.headline.text() == (
-        "Clinic A sees a symbol in place of each disease, shared by many"
+        "Clinic A sees a symbol in place of each “disease”, shared by many"
     )
     shown = {
         preview.tabs.tabText(at)

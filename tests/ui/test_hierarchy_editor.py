@@ -119,7 +119,7 @@ def test_a_hierarchy_is_proposed_shown_undone_and_removed(panel, qtbot):
     assert section.levels.cells.rowCount() == 4
     assert section.levels.cells.cell(0, 1).text == "40"
     assert section.levels.cells.cell(3, 2).text == str(ROWS)
-    assert panel.session.undo_text == "Hierarchy of age"
+    assert panel.session.undo_text == "Hierarchy of “age”"
     panel.session.undo()
     assert kept(panel, "age") is None
     panel.session.redo()

@@ -106,7 +106,7 @@ def test_limits_are_added_shown_and_removed_and_levels_stay_within_them(qtbot, p
     click(qtbot, editor.add)
     (limit,) = entry(panel).settings["limits"]
     assert limit == {"values": {"disease": "cancer"}, "rho1": 0.05, "rho2": 0.2}
-    assert editor.stated.texts(range(1), 0) == ["cancer · any ward"]
+    assert editor.stated.texts(range(1), 0) == ["cancer · any “ward”"]
     attributes = [panel.session.attribute(name).attribute for name in ("disease", "ward")]
     settings = entry(panel).settings
     for recipient in panel.session.document.recipients:

@@ -115,7 +115,7 @@ def test_pseudonyms_alone_name_the_one_who_has_them(qtbot, page, answers, tmp_pa
     answers.file = found
     qtbot.mouseClick(page.finding.choose, LEFT)
     wait_for_jobs(qtbot, session)
-    assert "Pseudonyms of name that Public alone is given" in page.finding.verdict.text()
+    assert "Pseudonyms of “name” that Public alone is given" in page.finding.verdict.text()
     assert page.finding.shown.tables == []
 
 

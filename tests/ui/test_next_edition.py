@@ -65,7 +65,7 @@ def test_a_new_category_leads_to_its_column(ward, qtbot, answers, clinic, tmp_pa
     click(dialog.take)
     settle(qtbot, ward.session)
     name = ward.session.document.columns[-1].name
-    click(message_button(ward.current.messages, f"Decide about {name}"))
+    click(message_button(ward.current.messages, f"Decide about “{name}”"))
     assert ward.current is ward.panels["attributes"]
 
 

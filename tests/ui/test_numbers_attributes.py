@@ -76,7 +76,7 @@ def test_one_of_several_that_is_sensitive_no_more_leaves_the_others_protected(pa
     after = gaussian.level(stated[0]["income"], (known["income"],), entry.settings)
     assert after == pytest.approx(before, rel=1e-3)
     (message,) = panel.messages.messages
-    assert message.text.startswith("income stays protected without age")
+    assert message.text.startswith("“income” stays protected without “age”")
     panel.session.undo()
     assert panel.session.document == document
 

@@ -67,7 +67,7 @@ def test_without_numbers_it_points_to_the_policy(page):
 
 def test_it_says_that_pooling_gains_nothing_and_shows_it(filled):
     assert filled.state() is PanelState.DONE
-    assert "no more about age + income than Clinic A alone" in filled.sentence.text()
+    assert "no more about “age” + “income” than Clinic A alone" in filled.sentence.text()
     assert "on the ladder, 20\u202f%" in filled.copies.figure.headline
 
 
@@ -142,7 +142,7 @@ def test_the_coalition_page_does_not_call_rounded_numbers_a_ladder(qtbot, sessio
     page = on_screen(qtbot, CoalitionPage(session))
     open_payroll(session, protected(rounding={"age": 5.0}))
     wait_for_jobs(qtbot, session)
-    assert "together can learn a little more about age + income" in page.sentence.text()
+    assert "together can learn a little more about “age” + “income”" in page.sentence.text()
 
 
 def release_to(qtbot, page, folder, *names):
@@ -196,7 +196,7 @@ def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled)
 def test_rounded_numbers_are_no_ladder_and_the_page_says_what_that_costs(qtbot, page):
     open_payroll(page.session, protected(rounding={"age": 60.0}))
     wait_for_jobs(qtbot, page.session)
-    assert "together can learn a little more about age + income" in page.sentence.text()
+    assert "together can learn a little more about “age” + “income”" in page.sentence.text()
     assert page.forms_heading.isVisible()
     assert "By Bayes' rule, for somebody who knows how age is distributed" in page.forms.text()
     assert "as if they were not rounded" in page.agreement.text()

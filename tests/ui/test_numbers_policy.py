@@ -63,7 +63,7 @@ def keys(panel):
 
 def test_numbers_are_offered_noise_and_nothing_about_bins(panel):
     open_payroll(panel.session, payroll_document())
-    assert panel.unprotected.heading.text() == "age is not protected yet"
+    assert panel.unprotected.heading.text() == "“age” is not protected yet"
     assert "bins" not in panel.unprotected.text.text()
     click(panel.unprotected.cards[0])
     (entry,) = panel.session.document.policy
@@ -94,7 +94,7 @@ def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
 def test_ticking_an_attribute_protects_both_together(apart):
     together = apart.page.together
     assert together.isVisible()
-    assert "depends on age" in together.advice.text()
+    assert "depends on “age”" in together.advice.text()
     assert not together.boxes["age"].isEnabled()
     tick(together.boxes["income"])
     assert keys(apart) == [KEY]
@@ -118,7 +118,7 @@ def test_joining_is_one_step_of_undo_and_the_entry_stays_in_sight(apart):
     before = apart.session.document
     apart.choose("income")
     tick(apart.page.together.boxes["age"])
-    assert apart.session.undo_text == "Protect age + income together"
+    assert apart.session.undo_text == "Protect “age” + “income” together"
     apart.session.undo()
     assert apart.session.document == before
     assert apart.list.currentItem().text() in ("age", "income")
@@ -163,7 +163,7 @@ def test_levels_are_shown_in_every_term(filled):
     assert terms.cards["normalized_error"].text() == "normalized error = 0.2"
     assert terms.cards["half_width"].text().startswith("±\u202f")
     meaning = editor_of(filled).meaning.texts
-    assert "Noise moves age by" in meaning[1]
+    assert "Noise moves “age” by" in meaning[1]
     assert "In this table" in meaning[1]
     assert "600" in meaning[2]
 

@@ -86,7 +86,7 @@ def test_sample_rows_are_those_that_a_release_shows(qtbot, filled, tmp_path):
     )
     rows = [int(number(text)) - 1 for text in column(filled, 0)]
     shown = [number(text) for text in column(filled, 3)]
-    assert headers(filled) == ["Row", "True age", "Clinic A", "Institute", "Public"]
+    assert headers(filled) == ["Row", "True “age”", "Clinic A", "Institute", "Public"]
     assert shown == pytest.approx(frame["age"].to_numpy()[rows], abs=0.06)
     assert column(filled, 1)[0] == "20"
     assert "exactly these numbers" in filled.numbers.note.text()
@@ -94,10 +94,10 @@ def test_sample_rows_are_those_that_a_release_shows(qtbot, filled, tmp_path):
 
 def test_another_attribute_of_the_entry_can_be_seen(filled):
     choose(filled.numbers.picker.fields[0], 1)
-    assert headers(filled)[1] == "True income"
-    assert "income off by" in filled.numbers.headline.text()
+    assert headers(filled)[1] == "True “income”"
+    assert "“income” off by" in filled.numbers.headline.text()
     choose(filled.distribution.picker.fields[0], 1)
-    assert "sees income spread" in filled.distribution.plot.figure.headline
+    assert "sees “income” spread" in filled.distribution.plot.figure.headline
 
 
 def test_released_numbers_say_how_far_they_are_off(filled):
@@ -216,9 +216,9 @@ def test_quantiles_and_slopes_are_recovered_beside_the_true_ones(filled):
     assert abs(slope.estimated - slope.true) < 4 * slope.error
     filled.tabs.setCurrentWidget(filled.estimates)
     page = filled.estimates
-    assert "half of age lie below" in page.quantiles.figure.headline
+    assert "half of “age” lie below" in page.quantiles.figure.headline
     choose(page.picker.fields[0], 1)
-    assert "how income changes with age" in page.regression.figure.headline
+    assert "how “income” changes with “age”" in page.regression.figure.headline
     assert "slopes that are too weak" in page.regression_note.text()
 
 
@@ -302,5 +302,5 @@ def test_what_noise_hides_is_told_instead(filled):
     page.show_preview(replace(filled._preview, quantiles=nothing, regressions=nothing))
     assert not page.quantiles.isVisible()
     assert not page.regression.isVisible()
-    assert page.quantiles_note.text().startswith("Quantiles of age can't be estimated")
-    assert page.regression_note.text().startswith("How age depends on the others can't")
+    assert page.quantiles_note.text().startswith("Quantiles of “age” can't be estimated")
+    assert page.regression_note.text().startswith("How “age” depends on the others can't")

@@ -68,7 +68,7 @@ def test_what_is_known_leaves_some_rows_and_beliefs_about_them(qtbot, opened):
     assert [model.index(at, 0).data() for at in range(model.rowCount())] == rows.astype(
         str
     ).tolist()
-    assert "odds on disease by at most 7." in said(opened.explanation)
+    assert "odds on “disease” by at most 7." in said(opened.explanation)
     [plot] = plots(opened)
     assert plot.figure.headline.startswith("disease: “")
 

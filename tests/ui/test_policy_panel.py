@@ -63,7 +63,7 @@ def test_a_whole_plan_is_one_click_says_what_it_comes_to_and_is_undone_at_once(q
     dialog = dialog_of(panel.window(), PlanDialog)
     told = "\n".join(each.text() for each in dialog.findChildren(QLabel))
     assert "disease: " in told
-    assert "Public file: disease is worth" in told
+    assert "Public file: “disease” is worth" in told
     press(dialog, "Undo the plan")
     assert panel.session.document == before
     assert not dialog.isVisible()
@@ -105,7 +105,7 @@ def test_without_a_sensitive_attribute_it_points_to_the_attributes(qtbot, panel)
 def test_a_sensitive_attribute_is_protected_by_one_click_that_can_be_undone(qtbot, panel):
     open_clinic(panel.session, clinic_document())
     assert panel.state() is PanelState.IN_PROGRESS
-    assert "disease is not protected yet" in panel.content.currentWidget().heading.text()
+    assert "“disease” is not protected yet" in panel.content.currentWidget().heading.text()
     qtbot.mouseClick(panel.unprotected.protect, LEFT)
     assert panel.session.document.policy == (PolicyEntry(("disease",), "uniform"),)
     assert panel.page.isVisible()

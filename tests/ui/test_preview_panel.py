@@ -69,7 +69,7 @@ def test_without_a_policy_it_points_to_the_policy(qtbot, panel):
 
 def test_it_shows_every_recipient_s_view_of_sample_rows(filled):
     assert filled.pages.currentWidget() is filled.work
-    assert headers(filled) == ["Row", "True disease", "Clinic A", "Institute", "Public"]
+    assert headers(filled) == ["Row", "True “disease”", "Clinic A", "Institute", "Public"]
     assert len(cells(filled)) == previewed_values.SAMPLE_ROWS
 
 
@@ -85,7 +85,7 @@ def test_a_view_is_a_garbling_of_the_view_above(filled):
 
 def test_the_headline_counts_the_true_values_of_the_recipient_in_sight(qtbot, filled):
     kept = sum(not row[2].startswith("→") for row in cells(filled))
-    assert f"sees the true disease in {kept} of these 200 rows" in filled.sample.headline.text()
+    assert f"sees the true “disease” in {kept} of these 200 rows" in filled.sample.headline.text()
     filled.recipient.setCurrentIndex(2)
     filled.recipient.activated.emit(2)
     wait_for_jobs(qtbot, filled.session)
@@ -168,7 +168,7 @@ def test_recipients_whose_level_is_not_sound_are_left_out_of_the_sample(qtbot, f
     document = filled.session.document
     filled.session.edit("x", replace(document, recipients=(*document.recipients[:-1], wrong)))
     wait_for_jobs(qtbot, filled.session)
-    assert headers(filled) == ["Row", "True disease", "Clinic A", "Institute"]
+    assert headers(filled) == ["Row", "True “disease”", "Clinic A", "Institute"]
 
 
 def test_a_level_that_can_t_be_met_is_said_with_what_to_do(qtbot, filled):
@@ -232,7 +232,7 @@ def test_an_attribute_is_chosen_where_there_are_several(qtbot, panel):
     panel.attribute.setCurrentIndex(1)
     panel.attribute.activated.emit(1)
     wait_for_jobs(qtbot, panel.session)
-    assert headers(panel)[1] == "True ward"
+    assert headers(panel)[1] == "True “ward”"
 
 
 # ----- large domains

@@ -464,7 +464,7 @@ class TestRules:
         session.edit("Name it", replace(session.document, title="Another name"))
         settle(qtbot, session)
         assert session.document.title == "Another name"
-        assert "“Apply rules” was not carried out" in messages(window.current.messages)[0]
+        assert "in the meantime: Apply rules." in messages(window.current.messages)[0]
 
     def test_rules_wait_for_a_table(self, window, tmp_path):
         assert not window.menus.actions["apply-rules"].isEnabled()

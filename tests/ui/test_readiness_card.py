@@ -94,10 +94,10 @@ def test_releasing_leads_to_the_list_and_asks_for_a_reason(qtbot, found):
 
 
 def test_one_click_mends_and_undo_takes_it_back(qtbot, found):
-    press(qtbot, found, "Drop age: 1 → 0")
+    press(qtbot, found, "Drop “age”: 1 → 0")
     assert found.session.document.column("age").role is Role.IDENTIFYING
     assert "Danger" not in words(found)
-    assert found.session.undo_text == "Drop age"
+    assert found.session.undo_text == "Drop “age”"
     found.session.undo()
     wait_for_jobs(qtbot, found.session)
     assert "Danger" in words(found)
@@ -145,12 +145,12 @@ def test_columns_that_tell_the_disease_are_a_danger_with_clicks_that_mend_it(
     opened(qtbot, panel, tmp_path, with_telling_wards())
     assert "Danger: From ward, released unperturbed, the best guess of disease" in words(panel)
     assert panel.state() is PanelState.ATTENTION
-    press(qtbot, panel, "Protect ward together with disease")
+    press(qtbot, panel, "Protect “ward” together with “disease”")
     assert panel.session.document.column("ward").role is Role.SENSITIVE
-    assert panel.session.undo_text == "Protect ward together with disease"
+    assert panel.session.undo_text == "Protect “ward” together with “disease”"
     panel.session.undo()
     wait_for_jobs(qtbot, panel.session)
-    press(qtbot, panel, "Drop ward")
+    press(qtbot, panel, "Drop “ward”")
     assert panel.session.document.column("ward").role is Role.IDENTIFYING
     assert "Danger" not in words(panel)
 
@@ -161,7 +161,7 @@ def test_rows_of_one_person_are_protected_together_by_a_click(qtbot, panel, tmp_
     frame["disease"] = frame["disease"].to_numpy()[np.arange(len(frame)) // 8 * 8]
     opened(qtbot, panel, tmp_path, Table(frame))
     assert "Rows with the same name show the same true disease" in words(panel)
-    press(qtbot, panel, "Protect rows with the same name together")
+    press(qtbot, panel, "Protect rows with the same “name” together")
     assert panel.session.document.unit.columns == ("name",)
     assert "Rows with the same name" not in words(panel)
 
@@ -172,7 +172,7 @@ def test_a_click_that_mends_leaves_the_page_where_it_is(qtbot, panel, tmp_path):
     buttons = [one for one in panel.readiness.findChildren(QPushButton) if one.isVisible()]
     side_by_side = {one.mapTo(panel.readiness, one.rect().topLeft()).y() for one in buttons}
     assert len(side_by_side) < len(buttons)
-    drop = next(one for one in buttons if one.text().startswith("Drop age"))
+    drop = next(one for one in buttons if one.text().startswith("Drop “age”"))
     panel.work.bring(drop)
     bar = panel.work.verticalScrollBar()
     before = bar.value()
@@ -222,7 +222,7 @@ def test_a_click_that_would_mend_what_is_gone_changes_nothing(qtbot, found):
     columns = tuple(each for each in session.document.columns if each.name != "age")
     session.edit("Take a table without ages", replace(session.document, columns=columns))
     document = session.document
-    press(qtbot, found, "Drop age")
+    press(qtbot, found, "Drop “age”")
     assert session.document == document
 
 
@@ -337,6 +337,6 @@ def test_the_grid_leads_to_what_was_found(qtbot, found):
 
 
 def test_a_mended_danger_leaves_the_grid_and_the_button(qtbot, found):
-    press(qtbot, found, "Drop age: 1 → 0")
+    press(qtbot, found, "Drop “age”: 1 → 0")
     assert found.grid.model.cell(0, 1).text == "Good"
     assert found.primary.text() == "&Release to 3"

@@ -86,7 +86,7 @@ def test_what_is_missing_is_said_with_the_way_there(qtbot, panel):
         qtbot.mouseClick(panel.go_on, LEFT)
     assert asked.args == ["data"]
     open_clinic(panel.session, clinic_document())
-    assert "mechanism for disease" in panel.empty.text.text()
+    assert "mechanism for “disease”" in panel.empty.text.text()
     with qtbot.waitSignal(panel.session.panel_requested) as asked:
         qtbot.mouseClick(panel.go_on, LEFT)
     assert asked.args == ["policy"]

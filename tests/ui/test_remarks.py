@@ -32,7 +32,7 @@ def test_cautions_come_first_with_their_rows_and_switches(data_panel, qtbot, dou
     notes = data_panel.importing.notes
     assert notes.isVisible()
     assert remarks(notes) == [
-        "Caution: plz may be a code: 2 values end in a zero. In rows 1 and 3.",
+        "Caution: “plz” may be a code: 2 values end in a zero. In rows 1 and 3.",
         "The file has 3 rows.",
     ]
     assert notes.count.text() == "2 remarks on how the table is read, 1 to be looked at"
@@ -44,7 +44,7 @@ def test_a_doubtful_column_is_marked_in_the_head(data_panel, qtbot, doubtful):
     across = Qt.Orientation.Horizontal
     assert model.headerData(0, across, roles.DecorationRole) is not None
     assert model.headerData(0, across) == "plz"
-    tip = "plz may be a code: 2 values end in a zero."
+    tip = "“plz” may be a code: 2 values end in a zero."
     assert model.headerData(0, across, roles.ToolTipRole) == tip
     assert model.headerData(0, across, roles.AccessibleTextRole) == f"plz, remarked: {tip}"
     assert model.headerData(1, across, roles.DecorationRole) is None
@@ -54,26 +54,26 @@ def test_a_choice_stays_in_sight_and_is_taken_back(data_panel, qtbot, doubtful):
     look_at(data_panel, qtbot, doubtful)
     page = data_panel.importing
     before = page.options
-    switch = _button(page.notes, "Read plz as text")
-    assert "plz may be a code" in switch.accessibleDescription()
+    switch = _button(page.notes, "Read “plz” as text")
+    assert "“plz” may be a code" in switch.accessibleDescription()
     switch.setFocus()
     click(switch)
     settle(qtbot, data_panel.session)
     assert page.options == before.with_type("plz", ColumnType.TEXT)
-    assert remarks(page.notes) == ["The file has 3 rows.", "Chosen: Read plz as text"]
+    assert remarks(page.notes) == ["The file has 3 rows.", "Chosen: Read “plz” as text"]
     back = _button(page.notes, "Take it back")
     assert back.hasFocus()
     click(back)
     settle(qtbot, data_panel.session)
     assert page.options == before
-    assert remarks(page.notes)[0].startswith("Caution: plz may be a code")
+    assert remarks(page.notes)[0].startswith("Caution: “plz” may be a code")
 
 
 def test_rows_stay_where_they_are_when_remarks_change(data_panel, qtbot, doubtful):
     look_at(data_panel, qtbot, doubtful)
     page = data_panel.importing
     before = page.table.mapToGlobal(page.table.rect().topLeft())
-    click(_button(page.notes, "Read plz as text"))
+    click(_button(page.notes, "Read “plz” as text"))
     settle(qtbot, data_panel.session)
     assert page.table.mapToGlobal(page.table.rect().topLeft()) == before
 
@@ -84,30 +84,30 @@ def test_a_loaded_table_is_read_again_with_a_switch_and_decisions_are_kept(
     load(data_panel, qtbot, doubtful)
     session, notes = data_panel.session, data_panel.loaded.notes
     assert session.table.frame["plz"].dtype == "int64"
-    assert remarks(notes)[0].startswith("Caution: plz may be a code")
+    assert remarks(notes)[0].startswith("Caution: “plz” may be a code")
     session.edit("Mark", session.document.with_column(ColumnSpec("age", Role.SENSITIVE)))
-    click(_button(notes, "Read plz as text"))
+    click(_button(notes, "Read “plz” as text"))
     settle(qtbot, session)
     assert shown(data_panel.loaded.table, 1) == [["10000", "31"]]
     assert session.document.source.options["column_types"] == {"plz": "text"}
     assert session.document.column("age").role is Role.SENSITIVE
-    assert remarks(notes)[1:] == ["Chosen: Read plz as text"]
+    assert remarks(notes)[1:] == ["Chosen: Read “plz” as text"]
     session.undo()
     assert session.table.frame["plz"].dtype == "int64"
-    assert remarks(notes)[0].startswith("Caution: plz may be a code")
+    assert remarks(notes)[0].startswith("Caution: “plz” may be a code")
 
 
 def test_what_was_chosen_is_known_again_after_reopening(data_panel, qtbot, doubtful):
     load(data_panel, qtbot, doubtful)
     session = data_panel.session
-    click(_button(data_panel.loaded.notes, "Read plz as text"))
+    click(_button(data_panel.loaded.notes, "Read “plz” as text"))
     settle(qtbot, session)
     data_panel.loaded.notes.forget()
     data_panel.loaded.refresh()
-    assert remarks(data_panel.loaded.notes)[1:] == ["Chosen: plz is read as text."]
+    assert remarks(data_panel.loaded.notes)[1:] == ["Chosen: “plz” is read as text."]
     click(data_panel.loaded.reread)
     settle(qtbot, session)
-    assert remarks(data_panel.importing.notes)[1:] == ["Chosen: plz is read as text."]
+    assert remarks(data_panel.importing.notes)[1:] == ["Chosen: “plz” is read as text."]
 
 
 def test_remarks_are_put_away_and_brought_back(data_panel, qtbot, doubtful):
@@ -130,9 +130,9 @@ def test_codes_among_numbers_are_seen_on_the_switch_alone_and_missing_by_it(
     look_at(data_panel, qtbot, path)
     notes = data_panel.importing.notes
     [told] = remarks(notes)
-    assert "6 numbers of income look like codes for missing values" in told
+    assert "6 numbers of “income” look like codes for missing values" in told
     assert "99999" not in told
-    button = _button(notes, "Treat as missing in income")
+    button = _button(notes, "Treat as missing in “income”")
     assert "“99999”" in button.toolTip()
     click(button)
     settle(qtbot, data_panel.session)

@@ -75,7 +75,7 @@ class TestUndo:
         with qtbot.waitSignal(session.message) as told:
             take("two")
         assert session.document.title == "one"
-        assert "“Rename it” was not carried out" in told.args[0].text
+        assert "in the meantime: Rename it." in told.args[0].text
 
     def test_what_a_job_found_is_taken_where_everything_is_as_it_was(self, session):
         session.edit("Name it", titled("one"))

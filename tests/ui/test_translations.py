@@ -32,7 +32,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
 from sfumato.project.verification.published import promises_kept
 from sfumato.project.verification.verify import verify_bundle
-from sfumato.ui.look.wording import number, parts, spoken, told
+from sfumato.ui.look.wording import filled_in, number, parts, spoken
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state import settings as languages
 from sfumato.ui.state.session import Session
@@ -140,7 +140,7 @@ def test_a_sentence_is_translated_with_those_inside_it_and_names_stay(spoken_the
 
 def test_what_the_window_puts_into_a_sentence_is_translated_too(themed):
     with speaking(themed, "de"):
-        inside = told("{times}", {"times": times(1 / 3)})
+        inside = filled_in("{times}", times=times(1 / 3))
     assert inside == "in einem von drei Fällen"
 
 

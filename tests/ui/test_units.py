@@ -39,9 +39,9 @@ def protected(panel, qtbot):
 
 
 def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
-    assert "Rows with the same household" in panel.unit.note.text()
-    assert panel.unit.protect.text() == "Protect by household"
-    qtbot.waitUntil(lambda: "Protected by household, " in panel.unit.note.text())
+    assert "Rows with the same “household”" in panel.unit.note.text()
+    assert panel.unit.protect.text() == "Protect by “household”"
+    qtbot.waitUntil(lambda: "Protected by “household”, " in panel.unit.note.text())
     assert "Without it: " in panel.unit.note.text()  # what pooling restores
     document = protected(panel, qtbot)
     largest = int(households(120)["household"].value_counts().max())
@@ -49,11 +49,11 @@ def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
     assert document.unit.constant == ("water",)
     assert 1 <= document.unit.most_rows < largest
     assert f"At most {document.unit.most_rows} row" in panel.unit.note.text()
-    assert "Protected by household, " in panel.unit.note.text()
+    assert "Protected by “household”, " in panel.unit.note.text()
     assert document.column("household").role is Role.IDENTIFYING
     assert panel.unit.field.value == "household"
     assert not panel.unit.protect.isVisible()
-    assert "Drawn once for all of them: water" in panel.unit.note.text()
+    assert "Drawn once for all of them: “water”" in panel.unit.note.text()
     panel.session.undo()
     assert panel.session.document == a_document()
     assert panel.unit.protect.isVisible()
@@ -67,8 +67,8 @@ def test_person_and_household_of_a_survey_are_proposed_before_anything_is_sensit
     key, unit, before = panel.record_key, panel.unit, session.document
     qtbot.waitUntil(lambda: key.accept.isVisible() and unit.protect.isVisible())
     assert (before.record_key, before.unit) == (None, None)
-    assert "person looks like a number for each record" in key.note.text()
-    assert "household looks like a number" in unit.note.text()
+    assert "“person” looks like a number for each record" in key.note.text()
+    assert "“household” looks like a number" in unit.note.text()
     click(key.accept)
     assert session.document.record_key == "person"
     assert not key.accept.isVisible()
@@ -89,16 +89,16 @@ def test_what_becomes_sensitive_later_is_drawn_once_where_it_is_the_same_in_all_
     panel.session.edit("Forget", panel.session.document.with_unit(Unit(("household",), 5)))
     choose(panel.detail.role, Role.SENSITIVE)
     assert "water" in panel.session.document.unit.constant
-    assert "Drawn once for all of them: water" in panel.unit.note.text()
+    assert "Drawn once for all of them: “water”" in panel.unit.note.text()
 
 
 def test_the_bound_is_chosen_beside_the_unit(panel, qtbot):
     protected(panel, qtbot)
     panel.unit.most_rows.spin.setValue(2)
     qtbot.waitUntil(lambda: panel.session.document.unit.most_rows == 2)
-    assert "No household has more than" not in panel.unit.note.text()
+    assert "No “household” has more than" not in panel.unit.note.text()
     panel.unit.most_rows.spin.setValue(500)
-    qtbot.waitUntil(lambda: "No household has more than" in panel.unit.note.text())
+    qtbot.waitUntil(lambda: "No “household” has more than" in panel.unit.note.text())
     assert panel.session.document.unit.most_rows == 500
 
 
@@ -106,7 +106,7 @@ def test_a_column_that_brings_no_rows_together_is_refused_in_words(panel, qtbot)
     panel.unit.field.setCurrentIndex(panel.unit.field.findText("person"))
     panel.unit.field.activated.emit(panel.unit.field.currentIndex())
     qtbot.waitUntil(lambda: bool(panel.messages.messages))
-    assert "No two rows share person" in panel.messages.messages[0].text
+    assert "No two rows share “person”" in panel.messages.messages[0].text
     assert panel.session.document.unit is None
     assert panel.unit.field.value == ""
 
@@ -247,14 +247,14 @@ def test_a_level_of_a_unit_is_told_as_its_rows_are_released(session, qtbot):
     odds = (7.0 / 1.0) ** 0.25  # of p = 0.6 among four values, shared by four rows
     shown = odds / (odds + 3)
     promise, person, recipient_learns = panel.page.editor.meaning.texts
-    assert "This is said of one row. At most 4 rows with the same household leave" in promise
+    assert "This is said of one row. At most 4 rows with the same “household” leave" in promise
     assert f"{shown:.0%}"[:-1] in person.split("show their true value")[0]
     assert "A hunch of 10" in person  # of all rows: as the level's own term says
     panel.choose("rent")
     qtbot.waitUntil(lambda: "Noise" in panel.page.editor.meaning.texts[0])
     promise, person, _ = panel.page.editor.meaning.texts
     assert "standard deviation of 150" in promise  # √4 times the 75 that is stated
-    assert "Noise moves rent by 150" in person
+    assert "Noise moves “rent” by 150" in person
     assert recipient_learns
     moved = [card.sentence for card in panel.page.editor.choices.cards.values()]
     assert "±\u202f150" in moved[0]

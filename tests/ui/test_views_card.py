@@ -394,7 +394,7 @@ def test_the_virtual_recipient_is_shown_where_trust_orders_differ(qtbot, card, l
     document = with_statement(card.session.document, "Clinic A", 50)
     card.session.edit("State", with_levels(document, "Clinic A", {"age": 2, "ward": 1})[0])
     wait_for_jobs(qtbot, card.session)
-    assert "Clinic A's level of disease" in card.virtual
+    assert "Clinic A's level of “disease”" in card.virtual
     assert "Institute's view of the quasi-identifiers" in card.virtual
     assert card.virtual.count("Clinic A") == card.virtual.count("Institute") == 1
     assert "\ndisease: " in card.virtual

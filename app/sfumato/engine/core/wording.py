@@ -149,7 +149,7 @@ def _already_apart(template: str) -> frozenset[str]:
 
 
 _APART_ALREADY: Final = re.compile(
-    r"(?:[“„\"'`=]|--[a-z-]+ )\{(\w+)[}:!]|\A\s*\{(\w+)[^{}]*\}(?=:)"
+    r"(?:[“„\"'`=]|--[a-z-]+ )\{(\w+)[}:!]|\A\s*(?:\w+, )?\{(\w+)[^{}]*\}(?=:)"
 )
 
 

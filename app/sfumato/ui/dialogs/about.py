@@ -97,8 +97,8 @@ class BugDialog(Dialog):
             QCoreApplication.translate("BugDialog", "Something in Sfumato failed"),
             QCoreApplication.translate(
                 "BugDialog",
-                "Your work is safe: nothing was changed by “{title}”. Please send the details"
-                " below to the makers; they hold no value of your table.",
+                "Your work is safe, and nothing was changed by this: {title}. Please send the"
+                " details below to the makers; they hold no value of your table.",
             ).format(title=report.title),
             parent,
         )

@@ -16,9 +16,9 @@ from typing import Final
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.columns import MISSING_LABEL
-from sfumato.engine.core.wording import Count, Sentence, filled, set_apart
+from sfumato.engine.core.wording import Count, Sentence, details_apart, filled, set_apart
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism
-from sfumato.formats.language import day, localized, moment, shown
+from sfumato.formats.language import columns_known, day, localized, moment, shown
 
 THIN_SPACE = "\u202f"
 _BESIDE_SIGN = re.compile(r"(?<=\d) (?=%)|(?<=±) (?=\d)")
@@ -37,11 +37,17 @@ def spoken(text: str, **details: object) -> str:
     if isinstance(text, Sentence):
         return spoken(text.template, **text.details)
     said = QCoreApplication.translate("Sentences", text) if text else ""
-    return told(said, details) if details else said
+    return filled_in(said, **details) if details else said
 
 
-def told(said: str, details: Mapping[str, object]) -> str:
-    """Return a translated template filled in as the person's language does, sentences too."""
+def filled_in(said: str, /, **details: object) -> str:
+    """Return a translated template filled in as the person's language does, sentences too.
+
+    Names of columns are set apart from the sentence by quotation marks, unless `apart` has marked
+    them otherwise.
+    """
+    if (columns := columns_known()) != ():
+        details = details_apart(said, details, columns, quoted)
     inner = {
         name: spoken(one) if isinstance(one, Sentence) else one for name, one in details.items()
     }

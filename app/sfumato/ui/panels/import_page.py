@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLabel, QMenu, QPlainTextEdit, QSizePolicy, QWidge
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import filled
 from sfumato.formats.errors import BadOptions, FileError
-from sfumato.formats.language import localized
+from sfumato.formats.language import know_columns, localized
 from sfumato.formats.layouts import read_layout
 from sfumato.formats.options import (
     ENCODINGS,
@@ -32,7 +32,7 @@ from sfumato.formats.reading import ColumnType, Place, ReadResult, first_rows
 from sfumato.formats.tables import format_called
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import filled_in, spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, text_field
 from sfumato.ui.widgets.layout import (
@@ -396,7 +396,7 @@ class MissingTextsDialog(Dialog):
     def __init__(
         self, column_name: str, texts: Sequence[str], parent: QWidget | None = None
     ) -> None:
-        title = self.tr("What means a missing value in {column}?").format(column=column_name)
+        title = filled_in(self.tr("What means a missing value in {column}?"), column=column_name)
         explanation = self.tr(
             "Texts or numbers with semicolons between. They are missing in this column alone."
         )
@@ -548,6 +548,7 @@ class ImportPage(QWidget):
     def show_rows(self, options: ReadOptions, read: ReadResult) -> None:
         """Show the first rows as options read them, and the remarks on them."""
         table = read.table
+        know_columns(self._session.document.column_names.union(table.columns))
         self.notes.show_notes(read.notes, options, self._found)
         marks = column_marks(self.notes.notes)
         self.table.show_model(FrameModel(table.frame, table.value_labels, marks=marks))

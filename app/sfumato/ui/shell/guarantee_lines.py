@@ -16,7 +16,7 @@ from sfumato.engine.mechanisms.base import PromiseFigure
 from sfumato.project.document.model import Document
 from sfumato.project.release.table_survey import surveyed
 from sfumato.ui.look.theme import Space, TextSize, font
-from sfumato.ui.look.wording import apart, number, spoken, typeset
+from sfumato.ui.look.wording import apart, filled_in, number, spoken, typeset
 from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import is_on
@@ -59,10 +59,10 @@ class OpenCaution(QWidget):
         none = self.tr("Release {columns} to nobody")
         self.drop = button(self.tr("Leave out"), self._drop, "quiet", tip=none)
         for each in (self.protect, self.coarsen, self.drop):
-            each.setToolTip(each.toolTip().format(columns=names, name=figure.attribute))
+            each.setToolTip(filled_in(each.toolTip(), columns=names, name=figure.attribute))
             each.setAccessibleDescription(each.toolTip())
-        told = apart(figure.caution, session.document.column_names)
-        top = signed("caution", "caution", told)
+        caution = apart(figure.caution, session.document.column_names)
+        top = signed("caution", "caution", caution)
         buttons = column(self.protect, self.coarsen, self.drop, spacing=0)
         self.setLayout(column(top, buttons, spacing=Space.TIGHT))
 
@@ -92,11 +92,11 @@ class OpenCaution(QWidget):
         self._run(self.tr("Make columns coarser that tell {name}"), work)
 
     def _drop(self) -> None:
-        text = self.tr("Leave out columns that tell {name}").format(name=self._figure.attribute)
+        text = filled_in(self.tr("Leave out columns that tell {name}"), name=self._figure.attribute)
         self._session.edit(text, left_out(self._session.document, self._columns))
 
     def _run(self, template: str, work: Callable[[Context], Document]) -> None:
-        self._session.edit_later(template.format(name=self._figure.attribute), work, key=JOB)
+        self._session.edit_later(filled_in(template, name=self._figure.attribute), work, key=JOB)
 
 
 def empty_promise(session: Session, promise: EntryPromise) -> str:

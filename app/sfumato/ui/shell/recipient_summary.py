@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from sfumato.analysis.verdicts import Standing
 from sfumato.ui.look.theme import Space, TextSize, font
-from sfumato.ui.look.wording import parted, told, typeset, unmarked
+from sfumato.ui.look.wording import filled_in, parted, typeset, unmarked
 from sfumato.ui.panels.policy.board.words import GaugeText
 from sfumato.ui.state.weighing import LOOKS
 from sfumato.ui.widgets.layout import ElidedLabel, button, column, label, row, set_look
@@ -30,7 +30,7 @@ def counted(standing: Standing, count: int) -> str:
         Standing.CAUTION: QCoreApplication.translate("GuaranteeCard", "{count} with cautions"),
         Standing.GOOD: QCoreApplication.translate("GuaranteeCard", "{count} in order"),
     }
-    return told(words[standing], {"count": count})
+    return filled_in(words[standing], count=count)
 
 
 class RecipientSummary(QWidget):

@@ -14,6 +14,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.formats.databases import Address, Place
 from sfumato.project.next_edition import EditionChanges, look_at_edition, take_edition
 from sfumato.ui.dialogs.next_edition import NextEditionDialog
+from sfumato.ui.look.wording import filled_in
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.source_reader import SourceReader
 from sfumato.ui.widgets.files import table_filters
@@ -88,7 +89,7 @@ class NextEdition(QObject):
         go = self._session.place_requested.emit
         return [
             Action(
-                self.tr("Decide about {column}").format(column=name),
+                filled_in(self.tr("Decide about {column}"), column=name),
                 partial(go, "attributes", name, ""),
             )
             for name in [*undecided, *answer.facts["new_columns"]][:1]

@@ -29,6 +29,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.formats.databases import PASSWORDS
+from sfumato.formats.language import know_columns
 from sfumato.jobs import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
@@ -148,6 +149,7 @@ class Session(QObject):
         told_pooled, told_open = self.pooled_changed.emit, self.open_columns_changed.emit
         self._pooled = LatestAnswer[tuple[PooledRows, ...]](self.runner, "pooled", told_pooled)
         self._open_columns = LatestAnswer[OpenAnswer](self.runner, "open columns", told_open)
+        self.follow(self._know_columns)
         self.steps = Steps(self, self)
         self.weighing = Weighing(self, self)
         self.follow(self.steps.take_notice, self.ledger_changed)
@@ -256,6 +258,9 @@ class Session(QObject):
         """Show an expected error there."""
         self.message.emit(Message.of_error(error, *actions, topic=topic))
 
+    def _know_columns(self) -> None:
+        know_columns(self.document.column_names)
+
     # ----- edits
 
     def edit(self, text: str, document: Document, *, merge_key: Hashable | None = None) -> None:
@@ -295,7 +300,7 @@ class Session(QObject):
                 then(found)
                 return
             words = self.tr(
-                "“{edit}” was not carried out: something else was changed in the meantime."
+                "Not carried out, since something else was changed in the meantime: {edit}."
             )
             remedy = self.tr("Try again if you still want it.")
             self.say(MessageKind.INFO, words.format(edit=text), remedy, topic="meanwhile")

@@ -32,7 +32,7 @@ from sfumato.project.release.leaving_units import propose_batched_unit
 from sfumato.project.release.table_survey import TableSurvey, measured_for_unit, surveyed
 from sfumato.project.release.units import beyond_largest, idle_bound, propose_unit, unit_sentence
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
@@ -416,7 +416,7 @@ class RecordKeyField(Card):
         self.note.setText(words)
         self.accept.setVisible(found is not None)
         if found is not None:
-            self.accept.setText(self.tr("Know records by {column}").format(column=found[0]))
+            self.accept.setText(filled_in(self.tr("Know records by {column}"), column=found[0]))
 
     def _accept(self) -> None:
         found = self.found()
@@ -435,7 +435,7 @@ class RecordKeyField(Card):
             self.refresh()
             self.refused.emit(error)
 
-        words = tr("Looking whether {column} tells all records apart").format(column=key)
+        words = filled_in(tr("Looking whether {column} tells all records apart"), column=key)
         keep = session.unless_changed(text, lambda _checked: session.edit(text, changed))
         session.runner.run(
             words, partial(batched.survey.check_key, key), keep, refuse, key="record-key"
@@ -507,7 +507,7 @@ class UnitCard(Card):
             say(self.note, told)
         self.protect.setVisible(found is not None)
         if found is not None:
-            self.protect.setText(tr("Protect by {column}").format(column=found[0]))
+            self.protect.setText(filled_in(tr("Protect by {column}"), column=found[0]))
 
     def _beside(self, unit: Unit) -> str:
         """Return what was found when the unit was stated: an idle bound, and its price."""
@@ -532,7 +532,7 @@ class UnitCard(Card):
                 self._priced = _price_words(price)
                 self.refresh()
 
-        title = tr("Weighing what protection by {unit} costs").format(unit=column)
+        title = filled_in(tr("Weighing what protection by {unit} costs"), unit=column)
         session.runner.run(title, work, keep, lambda _error: None, key=_PRICE_JOB)
         return False
 
@@ -567,7 +567,7 @@ class UnitCard(Card):
         title = tr("Looking for what is the same in rows of one {unit}")
         name = " + ".join(columns)
 
-        text = tr("Protect by {column}").format(column=name)
+        text = filled_in(tr("Protect by {column}"), column=name)
 
         def keep(answer: tuple[Document, _UnitTold]) -> None:
             document, self._told = answer
@@ -579,4 +579,4 @@ class UnitCard(Card):
             self.refresh()
 
         taken = session.unless_changed(text, keep)
-        session.runner.run(title.format(unit=name), work, taken, refuse, key=_JOB)
+        session.runner.run(filled_in(title, unit=name), work, taken, refuse, key=_JOB)

@@ -27,7 +27,7 @@ from sfumato.engine.table.proposals import Proposal
 from sfumato.engine.table.relations import Relation
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.panels.attributes.columns import (
     kind_name,
     missing_name,
@@ -424,7 +424,7 @@ class Detail(Card):
         words = one if len(others) == 1 else several
         name = role_name(role).lower()
         names = ", ".join(others)
-        self.alike.say(words.format(column=names, count=len(others), role=name), names)
+        self.alike.say(filled_in(words, column=names, count=len(others), role=name), names)
         self.alike.setVisible(bool(others))
 
     def show_values(

@@ -51,6 +51,7 @@ from sfumato.project.release.byproducts import released_weights
 from sfumato.project.release.leaving_units import with_once_drawn_in_batches
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.wording import filled_in
 from sfumato.ui.panels.attributes import PANEL
 from sfumato.ui.panels.attributes.columns import (
     NAME,
@@ -86,7 +87,7 @@ def who_stays(before: Document, after: Document) -> tuple[str, ...]:
         gone = [name for name in entry.attributes if name not in left]
         if left and gone:
             words = tr("{left} stays protected without {gone}, at the levels stated before.")
-            found.append(words.format(left=" + ".join(left), gone=" + ".join(gone)))
+            found.append(filled_in(words, left=" + ".join(left), gone=" + ".join(gone)))
     return tuple(found)
 
 
@@ -334,7 +335,7 @@ class AttributesPanel(Panel):
             return
         several = tr("{count} {count:column|columns}").format(count=grouped(len(names)))
         what = names[0] if len(names) == 1 else several
-        text = tr("Mark {column} as {role}").format(column=what, role=role_name(role).lower())
+        text = filled_in(tr("Mark {column} as {role}"), column=what, role=role_name(role).lower())
         session, before = self.session, self.session.document
         changed = with_roles(before, names, role, session.attributes(), session.noise)
         self._edit(text, changed)
@@ -343,7 +344,9 @@ class AttributesPanel(Panel):
 
     def _set_kind(self, name: str, kind: object) -> None:
         if isinstance(kind, Kind):
-            text = tr("Read {column} as {kind}").format(column=name, kind=kind_name(kind).lower())
+            text = filled_in(
+                tr("Read {column} as {kind}"), column=name, kind=kind_name(kind).lower()
+            )
             self._edit(text, edits.with_kind(self.session.document, name, kind))
 
     def _edit(self, text: str, document: Document) -> None:
@@ -392,7 +395,7 @@ class AttributesPanel(Panel):
         occurs = profile is not None and profile.missing > 0
         if isinstance(rule, MissingRule):
             changed = edits.with_missing(self.session.document, name, rule, occurs)
-            self.session.edit(tr("Missing values of {column}").format(column=name), changed)
+            self.session.edit(filled_in(tr("Missing values of {column}"), column=name), changed)
 
     # ----- bins
 
@@ -407,7 +410,7 @@ class AttributesPanel(Panel):
         self.session.runner.run(
             tr("Looking for round edges"),
             lambda _context: suggest_binning(series, count, widths),
-            self.session.unless_changed(text.format(column=name), take),
+            self.session.unless_changed(filled_in(text, column=name), take),
             self._refuse_bins,
             key=EDIT_KEY,
         )
@@ -450,20 +453,20 @@ class AttributesPanel(Panel):
         self, binning: Binning | None, name: str = "", *, from_rows: bool = False
     ) -> None:
         name = name or self.chosen[0]
-        text = tr("Bins of {column}").format(column=name)
+        text = filled_in(tr("Bins of {column}"), column=name)
         changed = edits.with_binning(self.session.document, name, binning, from_rows=from_rows)
         self._edit(text, changed)
 
     def _set_pseudonym(self, pseudonym: Pseudonym | None) -> None:
         name = self.chosen[0]
-        text = tr("Pseudonyms of {column}").format(column=name)
+        text = filled_in(tr("Pseudonyms of {column}"), column=name)
         self.session.edit(text, with_pseudonym(self.session.document, name, pseudonym))
 
     # ----- rounding and ends
 
     def _set_coding(self, coding: Coding | None, name: str = "") -> None:
         name = name or self.chosen[0]
-        text = tr("Rounding and ends of {column}").format(column=name)
+        text = filled_in(tr("Rounding and ends of {column}"), column=name)
         self.session.edit(text, with_coding(self.session.document, name, coding))
 
     def _propose_ends(self) -> None:
@@ -472,7 +475,7 @@ class AttributesPanel(Panel):
         if series is None:
             return
         step = None if now is None else now.step
-        text = tr("Rounding and ends of {column}").format(column=name)
+        text = filled_in(tr("Rounding and ends of {column}"), column=name)
         self.session.runner.run(
             tr("Looking for ends"),
             lambda _context: replace(suggest_ends(series, self._units_at_hand()), step=step),
@@ -510,7 +513,7 @@ class AttributesPanel(Panel):
             self.detail.domain.show_problem(error_words(error))
             return False
         self.detail.domain.show_problem("")
-        text = tr("Values of {column}").format(column=name)
+        text = filled_in(tr("Values of {column}"), column=name)
         self.session.edit(text, edits.with_domain(self.session.document, name, changed))
         return True
 
@@ -528,7 +531,7 @@ class AttributesPanel(Panel):
 
     def _confirm(self) -> None:
         name = self.chosen[0]
-        text = tr("Confirm the values of {column}").format(column=name)
+        text = filled_in(tr("Confirm the values of {column}"), column=name)
         self.session.edit(text, edits.confirmed(self.session.document, name))
 
     def _label_value(self, row: int, text: str) -> None:
@@ -543,7 +546,7 @@ class AttributesPanel(Panel):
             return
         changed = replace(spec, binning=binning, domain=None)
         words = tr("Name a bin of {column}")
-        self._edit(words.format(column=spec.name), self.session.document.with_column(changed))
+        self._edit(filled_in(words, column=spec.name), self.session.document.with_column(changed))
 
 
 def _completed_in_batches(

@@ -28,7 +28,7 @@ from sfumato.plots.pooled_numbers import BayesData
 from sfumato.project.adoption.adopt import beside_sentence, part_sentence
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import local_day, number, spoken, statement_text, told, typeset
+from sfumato.ui.look.wording import filled_in, local_day, number, spoken, statement_text, typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
@@ -43,7 +43,7 @@ MOST_NAMED = 3
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the audit in the person's language, filled in."""
-    return told(QCoreApplication.translate("Audit", template), details)
+    return filled_in(QCoreApplication.translate("Audit", template), **details)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -12,14 +12,14 @@ from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped
-from sfumato.ui.look.wording import number, told
+from sfumato.ui.look.wording import filled_in, number
 
 NORMAL_95 = 1.96
 
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the policy panel in the person's language, filled in."""
-    return told(QCoreApplication.translate("Policy", template), details)
+    return filled_in(QCoreApplication.translate("Policy", template), **details)
 
 
 def some_rows(attribute: Attribute) -> str:

@@ -19,7 +19,7 @@ from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
 from sfumato.plots.estimates import build_utility_frequencies
 from sfumato.plots.matrices import MOST_CELLS, MatrixData, build_matrix_heatmap
 from sfumato.ui.look.theme import Space, themes
-from sfumato.ui.look.wording import told, typeset, value_name
+from sfumato.ui.look.wording import filled_in, typeset, value_name
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
 from sfumato.ui.widgets.layout import (
@@ -50,7 +50,7 @@ REPLACED_SIGN = "→"
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the preview in the person's language, filled in."""
-    return told(QCoreApplication.translate("EntryPreview", template), details)
+    return filled_in(QCoreApplication.translate("EntryPreview", template), **details)
 
 
 class SampleModel(CellsModel):

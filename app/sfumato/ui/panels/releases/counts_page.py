@@ -31,7 +31,7 @@ from sfumato.project.document.model import Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import number, spoken
+from sfumato.ui.look.wording import filled_in, number, spoken
 from sfumato.ui.panels.base import catch_up
 from sfumato.ui.panels.releases.approval import ask_to_approve
 from sfumato.ui.panels.releases.column_lists import ColumnLists
@@ -317,8 +317,9 @@ class CountsPage(ScrollPage):
             "{n} {n:cell|cells}. 95 times in 100 a count is off by at most {most}."
         ).format(n=grouped(found.noisy.size), most=grouped(found.half_width))
         if found.added_from:
-            told += " " + self.tr("It is added from the noisy counts by {columns}.").format(
-                columns=", ".join(found.added_from)
+            told += " " + filled_in(
+                self.tr("It is added from the noisy counts by {columns}."),
+                columns=", ".join(found.added_from),
             )
         if self._session.project is None:
             told += " " + self.tr("Without a project the noise is not that of the release.")

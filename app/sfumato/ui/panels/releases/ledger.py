@@ -31,7 +31,7 @@ from sfumato.project.publication.followed import edition_told
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.project.withdrawal import refuse_withdrawal
 from sfumato.ui.look.theme import current_theme, scaled
-from sfumato.ui.look.wording import local_day, local_time, number, spoken, statement_text
+from sfumato.ui.look.wording import filled_in, local_day, local_time, number, spoken, statement_text
 from sfumato.ui.panels.releases.verification_view import VerificationView
 from sfumato.ui.widgets.fields import Segments, text_field
 from sfumato.ui.widgets.layout import Badge, Card, EmptyState, boxed, button, row
@@ -188,7 +188,8 @@ def _other(event: LedgerEvent, look: Look, when: str) -> LedgerLine:
         details = event.entry.details
         what = _tr(_OF_APPROVAL[event.entry.kind]).format(name=details.get("approver", ""))
         if COLUMNS in details:
-            what = _tr("{name} approved a table of counts by {columns}: ε = {epsilon}").format(
+            what = filled_in(
+                _tr("{name} approved a table of counts by {columns}: ε = {epsilon}"),
                 name=details["approver"],
                 columns=", ".join(details[COLUMNS]),
                 epsilon=number(details["epsilon"]),
@@ -301,8 +302,9 @@ def _edition(event: LedgerEvent, look: Look) -> LedgerLine:
 
 def _counts(event: LedgerEvent, look: Look) -> LedgerLine:
     (record,) = count_tables_in([event.entry])
-    what = _tr("by {columns}: ε = {epsilon}").format(
-        columns=", ".join(record.columns), epsilon=number(record.epsilon)
+    columns = ", ".join(record.columns)
+    what = filled_in(
+        _tr("by {columns}: ε = {epsilon}"), columns=columns, epsilon=number(record.epsilon)
     )
     when, target = local_time(event.entry.recorded_at), Path(record.target)
     return LedgerLine(event, look, when, record.recipient, what, target, record.digest)
@@ -310,9 +312,8 @@ def _counts(event: LedgerEvent, look: Look) -> LedgerLine:
 
 def _counts_withdrawn(event: LedgerEvent, look: Look) -> LedgerLine:
     details, when = event.entry.details, local_time(event.entry.recorded_at)
-    what = _tr("by {columns}: {reason}").format(
-        columns=", ".join(details["columns"]), reason=_reason(event)
-    )
+    columns = ", ".join(details["columns"])
+    what = filled_in(_tr("by {columns}: {reason}"), columns=columns, reason=_reason(event))
     return LedgerLine(event, look, when, details["recipient"], what, Path(details["target"]))
 
 

@@ -28,9 +28,8 @@ from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.project.withdrawal import withdraw
 from sfumato.resources import resource_path
-from sfumato.ui.look import wording
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.counts_page import CountsPage
@@ -300,7 +299,7 @@ class ReleasesPanel(Panel):
             words = words if chosen > 1 else self.tr("&Release")
             open_now = self._open_now()
             blocked = self.tr("&Resolve {count} {count:danger|dangers}")
-            self.primary.setText(wording.told(blocked, {"count": open_now}) if open_now else words)
+            self.primary.setText(filled_in(blocked, count=open_now) if open_now else words)
         self.form.show_hint(self._hint_text(missing))
 
     def _open_now(self) -> int:

@@ -18,9 +18,8 @@ from sfumato.analysis.readiness_checks import CLASS_SIZES
 from sfumato.analysis.verdicts import Readiness, verdict_of
 from sfumato.formats.language import grouped
 from sfumato.project.release.views import quasi_identifiers
-from sfumato.ui.look import wording
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import apart, typeset
+from sfumato.ui.look.wording import apart, filled_in, typeset
 from sfumato.ui.panels.base import catch_up
 from sfumato.ui.state.mending import mend
 from sfumato.ui.state.session import Session
@@ -186,7 +185,7 @@ class ReadinessCard(Card):
                 "Findings of {count} {count:recipient|recipients} are not shown here; sfumato check"
                 " tells them all."
             )
-            self.list.addWidget(label(wording.told(said, {"count": len(more)}), "muted", wrap=True))
+            self.list.addWidget(label(filled_in(said, count=len(more)), "muted", wrap=True))
         waiting = [each.recipient for each in self.found if each.open]
         self.ask.setVisible(bool(waiting))
         asking = self.tr(
@@ -215,9 +214,7 @@ class ReadinessCard(Card):
         if len(names) <= _NAMED:
             return ", ".join(names)
         said = self.tr("{names} and {count} more")
-        return wording.told(
-            said, {"names": ", ".join(names[:_NAMED]), "count": len(names) - _NAMED}
-        )
+        return filled_in(said, names=", ".join(names[:_NAMED]), count=len(names) - _NAMED)
 
     def _block(self, names: Sequence[str], findings: Sequence[Finding]) -> QWidget:
         block = QWidget()

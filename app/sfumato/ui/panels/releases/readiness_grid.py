@@ -12,9 +12,8 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.verdicts import Readiness, ReleaseRisk, grade_of, verdict_of
 from sfumato.formats.language import grouped
-from sfumato.ui.look import wording
 from sfumato.ui.look.theme import Space, themes
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.panels.base import catch_up
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.weighing import LOOKS as STANDING_LOOKS
@@ -109,7 +108,7 @@ class ReadinessGrid(Card):
             Severity.GOOD: self.tr("Good"),
         }[severity]
         count = len(dict.fromkeys(str(one.sentence) for one in findings))
-        text = wording.told(words, {"count": grouped(count)})
+        text = filled_in(words, count=grouped(count))
         if severity is Severity.GRAVE and all(one.worthless for one in findings):
             text = wording.told(self.tr("{count} worthless"), {"count": grouped(count)})
         style, look = themes().current.style, LOOKS[severity]

@@ -38,7 +38,7 @@ from sfumato.formats.hierarchies import (
 from sfumato.formats.language import grouped
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import quoted, spoken
+from sfumato.ui.look.wording import filled_in, quoted, spoken
 from sfumato.ui.panels.attributes.hierarchy.forms import Builder, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import (
     Draft,
@@ -197,7 +197,7 @@ class HierarchyDialog(Dialog):
             "How its values become coarser, level by level. Every class lies within one class"
             " of the next level; the last level usually is one class, *."
         )
-        super().__init__(tr("Hierarchy of {column}").format(column=name), words, parent)
+        super().__init__(filled_in(tr("Hierarchy of {column}"), column=name), words, parent)
         self.session, self.name = session, name
         self._ground: Ground | None = None
         self._draft: Draft | None = None
@@ -264,7 +264,7 @@ class HierarchyDialog(Dialog):
             elif proposal is not None:
                 self._take_proposal(proposal)
 
-        self._run(self.tr("Reading {column}").format(column=self.name), work, begin, GROUND_KEY)
+        self._run(filled_in(self.tr("Reading {column}"), column=self.name), work, begin, GROUND_KEY)
 
     def _run(self, title: str, work: object, done: object, key: str) -> None:
         self.session.runner.run(title, work, done, self._refuse, key=(key, self.name))  # type: ignore[arg-type]

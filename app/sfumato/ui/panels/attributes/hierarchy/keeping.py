@@ -28,6 +28,7 @@ from sfumato.project.publication.hierarchy_files import (
 )
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.wording import filled_in
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import (
@@ -308,7 +309,7 @@ class HierarchySection(QWidget):
             known = self._known[name] = replace(known, outcome=_outcome(table, spec, recipe))
         else:
             self._session.runner.run(
-                tr("Building the hierarchy of {column}").format(column=name),
+                filled_in(tr("Building the hierarchy of {column}"), column=name),
                 lambda _context: _outcome(table, spec, recipe),
                 lambda outcome: self._keep(name, replace(asked, outcome=outcome)),
                 self.refused.emit,
@@ -334,8 +335,8 @@ class HierarchySection(QWidget):
             recipe = propose_hierarchy(spec, table.column(name)).recipe
             return document.with_hierarchy(name, recipe)
 
-        text = tr("Hierarchy of {column}").format(column=name)
-        title = tr("Looking at {column}").format(column=name)
+        text = filled_in(tr("Hierarchy of {column}"), column=name)
+        title = filled_in(tr("Looking at {column}"), column=name)
         self._session.edit_later(text, propose, self.refused.emit, title=title, key=(KEY, name))
 
     def open_editor(self, name: str) -> HierarchyDialog | None:
@@ -364,7 +365,7 @@ class HierarchySection(QWidget):
         """Give a column a hierarchy, or take it away; undo brings the other back."""
         words = tr("Hierarchy of {column}") if recipe else tr("Remove the hierarchy of {column}")
         document = self._session.document.with_hierarchy(name, recipe)
-        self._session.edit(words.format(column=name), document)
+        self._session.edit(filled_in(words, column=name), document)
 
 
 def _takes_a_while(recipe: Recipe) -> bool:

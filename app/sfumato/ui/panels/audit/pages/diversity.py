@@ -24,7 +24,7 @@ from sfumato.engine.generalization.others import HolderClasses
 from sfumato.formats.language import grouped
 from sfumato.plots.beliefs import build_belief_growth, build_beliefs
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import spoken, told, typeset
+from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
@@ -53,7 +53,7 @@ MOST_VALUES = 8
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence about other holders' tables in the person's language, filled in."""
-    return told(QCoreApplication.translate("OtherHolders", template), details)
+    return filled_in(QCoreApplication.translate("OtherHolders", template), **details)
 
 
 def breaches_frame(found: Beside) -> pd.DataFrame:

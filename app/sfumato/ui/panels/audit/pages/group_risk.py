@@ -32,7 +32,7 @@ from sfumato.plots.groups import (
 )
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken, told, typeset
+from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.panels.audit.pages.answer import AnswerView
 from sfumato.ui.panels.audit.pages.groups import GroupsPage
 from sfumato.ui.state.session import Session
@@ -46,7 +46,7 @@ CURVES_JOB: Final = "audit small groups curves"
 
 def tr(text: str, **details: object) -> str:
     """Return a text in the person's language, filled in."""
-    return told(QCoreApplication.translate("Audit", text), details)
+    return filled_in(QCoreApplication.translate("Audit", text), **details)
 
 
 def rule_name(rule: PrivacyTest) -> str:

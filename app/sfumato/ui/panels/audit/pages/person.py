@@ -40,7 +40,7 @@ from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.regenerate import released_last
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import number, typeset, value_name
+from sfumato.ui.look.wording import filled_in, number, typeset, value_name
 from sfumato.ui.panels.audit.holders import basis_choice
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, when_given
@@ -206,7 +206,7 @@ class PersonPage(AuditPage):
         for name in dict.fromkeys(chosen):
             field = QLineEdit(before.get(name, ""), self)
             field.setPlaceholderText(self.tr("not known"))
-            field.setAccessibleName(self.tr("What is known of {column}").format(column=name))
+            field.setAccessibleName(filled_in(self.tr("What is known of {column}"), column=name))
             field.setMinimumWidth(scaled(140))
             values = table.column(name).drop_duplicates().dropna()
             if len(values) <= MOST_SUGGESTED and not pd.api.types.is_numeric_dtype(values.dtype):
