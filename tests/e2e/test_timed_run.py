@@ -71,8 +71,7 @@ class Mouse:
         data = self.window.panels["data"]
         self.clicks_on(data.welcome.open_button)
         self.clicks_on(data.load_button)
-        policy = self.goes_to("policy")
-        self.clicks_on(policy.plan.button)
+        self.goes_to("policy")
         releases = self.goes_to("releases")
         assert not releases.readiness.ask.isVisible(), "nothing has to be explained away"
         self.types(releases.form.folder, str(folder / "bundles"))
@@ -130,9 +129,6 @@ def test_by_keys(window, qtbot, answers, survey, tmp_path, capsys):
     keys, began = Keys(window, qtbot), time.monotonic()
     by_keys.opens(keys, answers, survey)
     keys.press(Qt.Key.Key_3, ctrl=True)
-    keys.waits()
-    keys.tab_to(window.panels["policy"].plan.button)
-    keys.press(Qt.Key.Key_Space)
     keys.waits()
     qtbot.waitUntil(lambda: window.rail.step("policy").state is PanelState.DONE, timeout=PATIENCE)
     by_keys.releases(keys, answers, tmp_path)

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
+from sfumato.analysis.answers import Answer
 from sfumato.analysis.questions.question import Topic
 from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.progress import Silent
@@ -133,7 +134,7 @@ def test_another_coalition_has_another_best_member(qtbot, filled):
 @pytest.mark.slow
 def test_a_coalition_of_one_and_of_nobody(qtbot, filled):
     tick(qtbot, filled, "Public")
-    assert sentence(filled).startswith("Public alone knows disease at p = 0.1.")
+    assert sentence(filled).startswith("Public alone knows “disease” at p = 0.1.")
     tick(qtbot, filled)
     assert sentence(filled) == "Tick recipients to see what they learn together."
     assert filled.bars.figure is None
@@ -143,7 +144,7 @@ def test_a_coalition_of_one_and_of_nobody(qtbot, filled):
 def test_equal_levels_are_called_equal(qtbot, page):
     open_clinic(page.session, protected({"A": 0.5, "B": 0.5}))
     wait_for_jobs(qtbot, page.session)
-    assert sentence(page).startswith("A and B hold the same values of disease")
+    assert sentence(page).startswith("A and B hold the same values of “disease”")
 
 
 def test_whoever_holds_the_original_knows_it(qtbot, page):
@@ -301,7 +302,8 @@ def test_the_tab_key_enters_the_questions_at_the_chosen_one(panel, filled):
 
 
 def answer(panel, question):
-    return panel.overview.cards[question].answer.text().replace("\u202f", " ")
+    card = panel.overview.cards[question]
+    return f"{card.answer.text()} {card.rest.text()}".replace("\u202f", " ")
 
 
 @pytest.fixture
@@ -419,6 +421,24 @@ def test_whoever_is_unique_is_a_danger(qtbot, panel):
     assert panel.state() is PanelState.ATTENTION
 
 
+def test_a_card_answers_in_a_sentence_and_tells_why_when_it_is_asked(asked):
+    card = asked.overview.cards["together"]
+    one, several = ("It is so.", "Since it is."), ("It is so.", "Since it is.", "And was.")
+    card.show_answer(Answer(one, None))
+    assert (card.answer.text(), card.rest.text()) == one
+    assert card.rest.isVisible()
+    assert not card.why.isVisible()
+    card.show_answer(Answer(several, None))
+    assert card.answer.text() == "It is so."
+    assert not card.rest.isVisible()
+    click(card.why)
+    assert card.rest.isVisible()
+    assert card.rest.text() == "Since it is.\n\nAnd was."
+    assert card.why.accessibleName() == "Less What do they learn together?"
+    click(card.why)
+    assert not card.rest.isVisible()
+
+
 def test_behind_every_question_are_all_of_its_pages(asked):
     for page in asked.pages:
         asked.questions.offer(page, True)
@@ -452,6 +472,7 @@ def test_the_page_and_the_question_say_the_same_of_groups(qtbot, asked):
     page = asked.show_page(GroupRiskPage)
     wait_for_jobs(qtbot, asked.session)
     said = answer(asked, "groups")
-    assert said.startswith(page.sentence.text().replace("\u202f", " "))
+    told = page.sentence.text().replace("“disease”", "disease")  # the card has another weight
+    assert said.startswith(told.replace("\u202f", " "))
     assert "bounded as the guarantee says" in said
     assert "bounded as the guarantee says" in page.explanation.text()

@@ -160,7 +160,7 @@ class TestOptions:
         notes = panel.importing.notes
         assert notes.isVisible()
         assert "formulas without their values" in remarks(notes)[0]
-        assert "in a." in remarks(notes)[0]
+        assert "in “a”." in remarks(notes)[0]
         choose(panel.importing.form.sheet, "Sheet 2")
         wait_for_preview(panel, qtbot, lambda: not notes.isVisible())
         assert panel.load_button.isEnabled()

@@ -474,7 +474,7 @@ def test_the_largest_belief_beside_another_table_is_asked_and_promised(qtbot, pa
     assert criterion.shared == (("registry", "sex", "sex"),)
     assert "combinations of levels are safe" in page.sentence.text()
     words = " ".join(each.text() for each in page.others.rows["registry"].findChildren(QLabel))
-    assert "aligned with yours: sex" in words
+    assert "aligned with yours: “sex”" in words
     assert not page.others.unaligned.isVisible()
 
 

@@ -104,7 +104,7 @@ def test_the_risk_of_each_recipient_is_counted(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
     assert "of 40 groups" in text(page.sentence)
-    assert "Clinic A can estimate the shares of disease to within" in text(page.sentence)
+    assert "Clinic A can estimate the shares of “disease” to within" in text(page.sentence)
     before = text(page.sentence)
     choose(page.bar.recipient, "Public")
     wait_for_jobs(qtbot, page.session)
@@ -124,7 +124,7 @@ def test_people_are_looked_up_by_what_the_chosen_recipient_sees(qtbot, made):
     choose(page.bar.recipient, "Public")
     wait_for_jobs(qtbot, page.session)
     assert page.groups.tables[0].model().rowCount() < exact
-    assert "by what Public sees: age at level 2" in text(page.explanation)
+    assert "by what Public sees: “age” at level 2" in text(page.explanation)
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_levels_of_a_hierarchy_are_changes_that_are_drawn(qtbot, made):
     wait_for_jobs(qtbot, page.session)
     know(qtbot, page, "age", "ward")
     changes = set(page.remedies.figure.data["change"])
-    assert "With age at level 1, 4 classes" in changes
+    assert "With “age” at level 1, 4 classes" in changes
     assert not any("bins" in change for change in changes)
 
 
@@ -200,7 +200,7 @@ def test_what_releasing_less_would_change_is_drawn(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
     changes = set(page.remedies.figure.data["change"])
-    assert {"Without age", "Without ward"} < changes
+    assert {"Without “age”", "Without “ward”"} < changes
     assert any("bins" in change for change in changes)
 
 
@@ -259,7 +259,7 @@ def test_a_probability_for_each_value_has_no_published_test(qtbot, made):
     )
     page.session.edit("x", document)
     wait_for_jobs(qtbot, page.session)
-    assert "the shares of disease" in text(page.sentence)
+    assert "the shares of “disease”" in text(page.sentence)
     page.rule.button_for(PrivacyTest.CHERNOFF).click()
     wait_for_jobs(qtbot, page.session)
     assert page.trouble.isVisible() or page.sizes.figure is not None

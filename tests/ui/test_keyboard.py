@@ -58,6 +58,9 @@ def decides(keys, roles):
 def protects(keys):
     keys.press(Key.Key_Return, ctrl=True)
     keys.waits()
+    if keys.window.session.document.policy:
+        keys.press(Key.Key_Z, ctrl=True)  # the plan that filled the board
+        keys.waits()
     policy = keys.window.panels["policy"]
     for row in range(policy.list.count()):
         keys.tab_to(policy.list)

@@ -184,12 +184,12 @@ def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled)
         assert data.ladder == pytest.approx(np.full(3, data.ladder[0]), rel=1e-9)
         assert np.all(np.diff(data.independent) < 0)
         assert data.ladder[0] <= 1.02 * data.linear[0]
-    assert "Knowing the distribution of age" in filled.bayes.figure.headline
+    assert "Knowing the distribution of “age”" in filled.bayes.figure.headline
     assert "together guess exactly what Clinic A guesses alone" in filled.agreement.text()
     data = replace(filled._weighed.bayes[0], apart=3e-15)
     assert "is 3·10⁻¹⁵ of the spread (rounding): they are the same" in bayes_sentence(data)
     choose(filled.attribute, 1)
-    assert "Knowing the distribution of income" in filled.bayes.figure.headline
+    assert "Knowing the distribution of “income”" in filled.bayes.figure.headline
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ def test_rounded_numbers_are_no_ladder_and_the_page_says_what_that_costs(qtbot, 
     wait_for_jobs(qtbot, page.session)
     assert "together can learn a little more about “age” + “income”" in page.sentence.text()
     assert page.forms_heading.isVisible()
-    assert "By Bayes' rule, for somebody who knows how age is distributed" in page.forms.text()
+    assert "By Bayes' rule, for somebody who knows how “age” is distributed" in page.forms.text()
     assert "as if they were not rounded" in page.agreement.text()
     tick(page, 1, False)
     tick(page, 2, False)

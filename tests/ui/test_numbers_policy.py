@@ -86,7 +86,7 @@ def test_recipients_and_the_ladder_are_those_of_every_policy(qtbot, filled):
 @pytest.mark.slow
 def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
     tile = editor_of(filled).terms.cards["half_width"]
-    assert tile.sentence == "Uncertainty of age if normal"
+    assert tile.sentence == "Uncertainty of “age” if normal"
     tick(filled.page.together.boxes["income"])
     assert editor_of(filled).terms.cards["half_width"].sentence == "Uncertainty if normal"
 
@@ -268,7 +268,7 @@ def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     wait_for_jobs(qtbot, filled.session)
     text = editor.problem.words
     assert "Measured on 600 records" in text
-    assert "By Bayes' rule, for somebody who knows how age is distributed" in text
+    assert "By Bayes' rule, for somebody who knows how “age” is distributed" in text
     assert "Pooling never tells more than the most trusted release alone" in text
     click(editor.accept)
     assert filled.session.document.policy[0].settings["rounding"] == {"age": 1.0}
@@ -295,7 +295,7 @@ def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     wait_for_jobs(qtbot, filled.session)
     tick(editor.forms.cells["age", "highest"].use)
     editor.forms.cells["age", "highest"].field.spin.setValue(-5.0)
-    assert "lowest number of column age" in editor.problem.words
+    assert "lowest number of column “age”" in editor.problem.words
     assert not editor.accept.isEnabled()
     assert filled.session.undo_text == "Open payroll"
 

@@ -69,6 +69,35 @@ def test_a_whole_plan_is_one_click_says_what_it_comes_to_and_is_undone_at_once(q
     assert not dialog.isVisible()
 
 
+def test_the_board_of_a_table_that_was_just_opened_is_filled_once(qtbot, panel):
+    session = panel.session
+    open_clinic(session, clinic_document())
+    panel.activate()
+    assert not session.runner.jobs, "a project that was left blank stays so"
+    session.unplanned = session.held
+    panel.activate()
+    wait_for_jobs(qtbot, session)
+    kinds = ["Trusted partner", "Contract recipient", "Public file"]
+    assert names(panel) == kinds
+    assert session.undo_text == "Fill the board"
+    assert not any(each.standing for each in session.steps.found)
+    session.undo()
+    assert not session.document.recipients
+    panel.activate()
+    assert not session.runner.jobs, "whoever took the plan back is not asked again"
+
+
+def test_whoever_begins_while_the_board_is_filled_keeps_what_they_did(qtbot, panel):
+    session = panel.session
+    open_clinic(session, clinic_document())
+    session.unplanned = session.held
+    panel.activate()
+    session.edit("Mine", protected())
+    wait_for_jobs(qtbot, session)
+    assert session.document == protected()
+    assert panel.messages.messages == ()
+
+
 def test_a_plan_that_lacks_nothing_says_so(qtbot, panel):
     open_clinic(panel.session, clinic_document())
     for _ in range(2):

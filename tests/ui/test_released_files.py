@@ -76,7 +76,7 @@ def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     figure = page.files.plot.figure
     assert figure.data["realized"].sum() == pytest.approx(1.0)
     assert figure.data["expected"].sum() == pytest.approx(1.0)
-    assert figure.headline.startswith("The files give a record's true disease ")
+    assert figure.headline.startswith("The files give a record's true “disease” ")
     assert not page.files.agreement.isVisible()
 
 

@@ -317,7 +317,7 @@ def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_on_screen(qtbot
     )
     ready.session.edit("x", shown)
     assert ready.form.conflict.isVisible()
-    assert "disease was perturbed" in ready.form._conflict_text.text()
+    assert "“disease” was perturbed" in ready.form._conflict_text.text()
     assert not ready.primary.isEnabled()
     qtbot.keyClicks(ready.form.reason, "the ethics board agreed")
     assert ready.primary.isEnabled()

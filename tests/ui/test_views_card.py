@@ -222,7 +222,7 @@ def test_hierarchies_are_proposed_for_a_whole_survey_at_once(qtbot, card):
     short = before.with_hierarchy("tenure", Taxonomy((("owner", "housed"),)))
     session.edit("Import", short)
     wait_for_jobs(qtbot, session)
-    assert "tenure does not list 2 of its 3 values" in card.problem
+    assert "“tenure” does not list 2 of its 3 values" in card.problem
     session.undo()
     wait_for_jobs(qtbot, session)
     assert card.problem == ""

@@ -70,17 +70,45 @@ class AnswerCard(Card):
         super().__init__(title, parent=parent)
         self.badge = Badge("clock", "muted", "", parent=self)
         self.answer = label("", wrap=True)
+        self.rest = label("", "muted", wrap=True)
+        self.why = button("", self._turn, "quiet")
         self.figures = button(tr("All figures"), lambda: None, "quiet", "chevron-right")
         self.figures.setAccessibleName(tr("All figures: {question}", question=title))
-        self.put(self.badge, self.answer, FlowLayout(*actions, self.figures))
+        self.put(self.badge, self.answer, self.rest, FlowLayout(self.why, *actions, self.figures))
         self.badge.hide()
+        self._is_open, self._paragraphs = False, tuple[str, ...]()
+        self._show_rest()
 
     def show_answer(self, answer: Answer, columns: Container[str] = ()) -> None:
         """Show what was found, by an icon, a word and sentences that name columns."""
-        self.answer.setText(" ".join(apart(one, columns) for one in answer.sentences if one))
+        told = tuple(apart(one, columns) for one in answer.sentences if one)
+        self.answer.setText("".join(told[:1]))
+        self._paragraphs = told[1:]
+        self._show_rest()
         self.badge.setVisible(answer.verdict is not None)
         if answer.verdict is not None:
             self.badge.show_state(*verdict_of(answer.verdict))
+
+    def say(self, words: str) -> None:
+        """Say something in place of an answer."""
+        self.badge.hide()
+        self.answer.setText(words)
+        self._paragraphs = ()
+        self._show_rest()
+
+    def _turn(self) -> None:
+        self._is_open = not self._is_open
+        self._show_rest()
+
+    def _show_rest(self) -> None:
+        """Show what follows the answer: one sentence at once, several where they are asked for."""
+        several = len(self._paragraphs) > 1
+        self.rest.setText("\n\n".join(self._paragraphs))
+        self.rest.setVisible(bool(self._paragraphs) and (self._is_open or not several))
+        words = tr("Less") if self._is_open else tr("Why?")
+        self.why.setText(words)
+        self.why.setAccessibleName(f"{words} {self.heading.text()}")
+        self.why.setVisible(several)
 
 
 def verdict_of(severity: Severity) -> tuple[str, str, str]:
@@ -198,7 +226,7 @@ class Overview(ScrollPage):
         say(self.trouble, "")
         for card in self.cards.values():
             if not card.answer.text() or not self._answers:
-                card.answer.setText(self.tr("Being answered…"))
+                card.say(self.tr("Being answered…"))
         session.runner.run(
             self.tr("Answering the audit's questions"),
             partial(answers, inputs),
@@ -233,8 +261,7 @@ class Overview(ScrollPage):
     def _say(self, words: str) -> None:
         """Say the same in place of each answer."""
         for card in self.cards.values():
-            card.badge.hide()
-            card.answer.setText(words)
+            card.say(words)
 
 
 class _Tab(QToolButton):

@@ -516,6 +516,9 @@ class DataPanel(Panel):
         name = loaded.document.title
         text = self.tr("Open {table}").format(table=name)
         self.session.open_table(text, loaded.table, loaded.document, loaded.insight)
+        source, sample = loaded.document.source, resource_path("samples", "clinic.csv")
+        is_blank = source is not None and source.place == sample
+        self.session.unplanned = None if loaded.kept or is_blank else loaded.table
         self._settle()
         self.load_button.setFocus()
         self._tell(loaded)

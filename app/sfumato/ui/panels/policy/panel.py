@@ -194,6 +194,11 @@ class PolicyPanel(Panel):
             return Step(self.ways.page.state(), "")
         return super().step()
 
+    def activate(self) -> None:
+        """Fill the board of a table that was just opened."""
+        if self.ways.perturbing:
+            self.plan.fill()
+
     def _empty_entries(self) -> frozenset[str]:
         """Return the entries, by their keys, that promise a recipient nothing."""
         document, found = self.session.document, set()

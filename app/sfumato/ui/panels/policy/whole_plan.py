@@ -24,6 +24,8 @@ from sfumato.ui.widgets.painted import IconLabel, put_icon
 
 PLAN_JOB: Final = "policy-whole-plan"
 TOPIC: Final = "whole plan"
+MOST_ROWS: Final = 200_000
+"""The board of a table with so many rows is filled by itself: that takes seconds."""
 
 
 class PlanDialog(Dialog):
@@ -130,7 +132,33 @@ class PlanProposer(QObject):
 
     def propose(self) -> None:
         """Search for the plan in a job."""
-        session, words = self._session, tr("Make this safe")
+        words = tr("Make this safe")
+        take = self._session.unless_changed(words, partial(self._take, words))
+        self._search(words, take, self._refuse)
+
+    def fill(self) -> None:
+        """Put a plan on the empty board of a table that was just opened; nothing is asked."""
+        session, words = self._session, tr("Fill the board")
+        document, table, opened = session.document, session.table, session.unplanned
+        session.unplanned = None
+        if table is None or table is not opened or table.rows > MOST_ROWS:
+            return
+        if document.policy or document.recipients:
+            return
+
+        def take(plan: SafePlan) -> None:
+            if session.document is document:  # else the person began, and the button is at hand
+                self._take(words, plan)
+
+        self._search(words, take, lambda _refused: None)
+
+    def _search(
+        self,
+        words: str,
+        take: Callable[[SafePlan], None],
+        refuse: Callable[[SfumatoError], None],
+    ) -> None:
+        session = self._session
         source, document, keys = session.source, session.document, session.keys
         if source is None:
             return
@@ -139,22 +167,21 @@ class PlanProposer(QObject):
         def work(context: Context) -> SafePlan:
             return propose_plan(document, source, keys, releases, context)
 
-        keep = session.unless_changed(words, self._take)
-        session.runner.run(words, work, keep, self._refuse, key=PLAN_JOB)
+        session.runner.run(words, work, take, refuse, key=PLAN_JOB)
 
-    def _take(self, plan: SafePlan) -> None:
+    def _take(self, words: str, plan: SafePlan) -> None:
         if not plan.steps:
             text = tr("Nothing is missing: the plan is the one you have.")
             self.told.emit(Message(MessageKind.INFO, text, spoken(plan.summary), topic=TOPIC))
             return
         session = self._session
-        session.edit(tr("Make this safe"), plan.document)
+        session.edit(words, plan.document)
         kind = MessageKind.GOOD if plan.is_safe else MessageKind.CAUTION
         about = Action(tr("See what changes…"), partial(self.show_plan, plan))
         undo = Action(tr("Undo"), session.undo, undoes=True)
         count = len(plan.steps)
-        words = tr("{count} {count:setting was|settings were} changed.", count=count)
-        self.told.emit(Message(kind, spoken(plan.summary), words, (about, undo), TOPIC))
+        changed = tr("{count} {count:setting was|settings were} changed.", count=count)
+        self.told.emit(Message(kind, spoken(plan.summary), changed, (about, undo), TOPIC))
 
     def show_plan(self, plan: SafePlan) -> PlanDialog:
         """Show what a plan decided, and what each recipient would get."""
