@@ -73,7 +73,7 @@ def untranslated(
     """Give each text with a word that is neither translated nor the table's, with its widget."""
     own = NAMES | own_words(document, table)
     for widget in widgets:
-        for place, text in _texts(widget):
+        for place, text in texts_in(widget):
             rest = bare(text)
             if set(_WORD.findall(rest)) - own:
                 yield place, rest
@@ -102,7 +102,8 @@ def own_words(document: Document, table: Table | None) -> frozenset[str]:
     return frozenset(_WORD.findall(" ".join(own)))
 
 
-def _texts(window: QWidget) -> Iterator[tuple[str, str]]:
+def texts_in(window: QWidget) -> Iterator[tuple[str, str]]:
+    """Give each text that a window shows, and those of the tips and for screen readers."""
     for widget in (window, *window.findChildren(QWidget)):
         if widget.isVisibleTo(window) or widget is window:
             for text in filter(None, _of(widget)):
