@@ -299,7 +299,7 @@ def test_a_column_that_shows_an_asterisk_in_every_row_is_worth_nothing(qtbot, pa
     document = replace(document, recipients=(replace(first, view=view), *others))
     worth = opened(qtbot, panel, document).model.gauges(1)[2]
     assert worth.value.startswith("0 to ")
-    assert "age shows * everywhere: nothing of it is left." in worth.why
+    assert "“age” shows * everywhere: nothing of it is left." in worth.why
     assert worth.look == "danger"
 
 

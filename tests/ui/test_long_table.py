@@ -151,7 +151,7 @@ class TestMarking:
         choose(panel.unit.field, "name")
         settle(qtbot, marked.session)
         assert marked.session.document.unit is None
-        assert "No two rows share name" in messages(panel.messages)[0]
+        assert "No two rows share “name”" in messages(panel.messages)[0]
 
 
 @pytest.mark.slow
@@ -374,7 +374,7 @@ def test_the_audit_answers_about_all_rows(saved, qtbot):
     alike = panel.show_page(GroupRiskPage)
     settle(qtbot, saved.session)
     assert alike.work.isVisible()
-    assert "Clinic A can estimate the shares of disease" in alike.sentence.text()
+    assert "Clinic A can estimate the shares of “disease”" in alike.sentence.text()
     weighed = panel.show_page(CoalitionPage)
     settle(qtbot, saved.session)
     assert weighed.work.isVisible()
@@ -534,7 +534,7 @@ class TestUnits:
         assert whole.constant == ("disease",)
         panel.unit.most_rows.spin.setValue(50)
         settle(qtbot, window.session)
-        assert f"No person has more than {whole.most_rows}" in panel.unit.note.text()
+        assert f"No “person” has more than {whole.most_rows}" in panel.unit.note.text()
 
     @pytest.mark.slow
     def test_units_are_counted_where_they_draw_once(self, grouped, qtbot):

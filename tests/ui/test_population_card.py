@@ -94,7 +94,7 @@ def test_cells_that_are_not_known_are_named_by_row_and_column(qtbot, page, tmp_p
     card.open_file(path)
     settle(qtbot, page.session)
     seen(qtbot, page)
-    assert "Column age" in card.unknown.text()
+    assert "Column “age”" in card.unknown.text()
     assert "row 121" in card.unknown.text()
     assert "very old" not in card.unknown.text()
 
@@ -114,4 +114,4 @@ def test_a_list_that_does_not_fit_says_why_and_the_table_is_shown_all_the_same(
     path.write_text("years\n1\n", encoding="utf-8")
     card.open_file(path)
     settle(qtbot, page.session)
-    assert "no column age" in card.problem.text()
+    assert "no column “age”" in card.problem.text()

@@ -142,7 +142,7 @@ class Session(QObject):
         self._limited = True
         self.panel = ""
         """The panel in sight, by its name: where edits are made."""
-        self.unplanned: Table | LongSource | None = None
+        self.unplanned: Table | SurveyedTable | None = None
         """The table that was just opened, as long as nobody has made a plan of it."""
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
         self._insights = Insights(self.runner, self.profiles_changed.emit)

@@ -110,7 +110,7 @@ class ReadinessGrid(Card):
         count = len(dict.fromkeys(str(one.sentence) for one in findings))
         text = filled_in(words, count=grouped(count))
         if severity is Severity.GRAVE and all(one.worthless for one in findings):
-            text = wording.told(self.tr("{count} worthless"), {"count": grouped(count)})
+            text = filled_in(self.tr("{count} worthless"), count=grouped(count))
         style, look = themes().current.style, LOOKS[severity]
         ink = style.muted if pending else style.text if look == "good" else getattr(style, look)
         return Cell(text, tip, ink=ink, icon="" if pending else look)
