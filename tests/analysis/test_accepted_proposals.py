@@ -29,6 +29,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.table_survey import measured_for_unit, surveyed
+from sfumato.project.release.units import unit_of_columns
 from sfumato.project.source import read_source
 from tests.analysis.test_undone_views import surveyed as surveyed_regions
 from tests.household import household_survey
@@ -144,7 +145,7 @@ def accepted(name: str) -> tuple[Document, Table]:
     if key := proposed_key(document, proposed):
         document = replace(document, record_key=key[0])
     if unit:
-        document = document.with_unit(source.unit(document, unit, Silent()))
+        document = document.with_unit(unit_of_columns(document, source, unit, None, Silent())[0])
     document, _ = with_proposed_hierarchies(document, table)
     for spec in document.sensitive:
         (attribute,) = source.attributes([spec], document.unit)

@@ -61,7 +61,9 @@ NOBODY = Document(title="Survey", columns=COLUMNS)
 
 
 def compared(document, table, name, recipient=None):
-    found = choices_of(document, table, KEYS, recipient or document.recipients[:1], Silent())
+    found = choices_of(
+        document, MemorySurvey(table), KEYS, recipient or document.recipients[:1], Silent()
+    )
     return next(one for one in found if one.columns == (name,))
 
 

@@ -21,6 +21,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.release.release_columns import material_of
+from sfumato.project.release.table_survey import MemorySurvey
 from tests.benchmarks.board import QUICK_ROWS, ROWS, SENSITIVE, decided, table_of
 from tests.benchmarks.harness import Case
 
@@ -53,7 +54,9 @@ class Edits:
     def recommend(self) -> None:
         """Tell what each mechanism would be worth to the first recipient after an edit."""
         document = self._edited()
-        for _ in choices_of(document, self._table, KEYS, document.recipients[:1], Silent()):
+        for _ in choices_of(
+            document, MemorySurvey(self._table), KEYS, document.recipients[:1], Silent()
+        ):
             pass
 
 

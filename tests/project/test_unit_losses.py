@@ -25,7 +25,7 @@ from sfumato.project.document.model import Document, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.release.table_survey import MemorySurvey, measured_for_unit
-from sfumato.project.release.units import promise_by_unit, propose_unit
+from sfumato.project.release.units import promise_by_unit, unit_of_columns
 from tests.noise import NOISE
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
@@ -78,8 +78,9 @@ def protected(table: Table) -> Document:
 
 
 def by_household(document: Document, table: Table, most_rows: int | None) -> Document:
-    unit = propose_unit(document, table, ("household",), most_rows)
-    return measured_for_unit(document.with_unit(unit), MemorySurvey(table), NOISE)
+    rows = MemorySurvey(table)
+    unit, _ = unit_of_columns(document, rows, ("household",), most_rows, Silent())
+    return measured_for_unit(document.with_unit(unit), rows, NOISE)
 
 
 def examined(document: Document, table: Table, keys):
@@ -163,7 +164,8 @@ def test_rows_take_turns_in_standing_for_their_unit():
     frame = pd.DataFrame({"household": np.repeat(np.arange(300), 3), "rank": [0, 1, 2] * 300})
     spec = ColumnSpec("rank", Role.SENSITIVE, Kind.NUMERIC)
     document = Document(columns=(ColumnSpec("household", Role.IDENTIFYING), spec))
-    unit = propose_unit(document, Table(frame), ("household",))
+    rows = MemorySurvey(Table(frame))
+    unit, _ = unit_of_columns(document, rows, ("household",), None, Silent())
     [measured], _ = measured_rows(MemorySurvey(Table(frame)).attributes([spec], unit))
     assert np.bincount(measured.numbers.astype(int)).tolist() == [100, 100, 100]
 

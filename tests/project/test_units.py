@@ -34,7 +34,7 @@ from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for
 from sfumato.project.release.table_survey import MemorySurvey
-from sfumato.project.release.units import by_unit, idle_bound, loss_by_unit, propose_unit
+from sfumato.project.release.units import beyond_largest, by_unit, loss_by_unit, unit_of_columns
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
@@ -335,17 +335,18 @@ def test_a_unit_s_column_that_would_leave_is_refused(survey):
 
 
 def test_a_bound_that_no_unit_reaches_is_told(survey):
-    codes = pd.factorize(survey["household"])[0]
-    assert idle_bound(Unit(("household",), 9), codes) == ""
-    assert "No household has more than" in idle_bound(Unit(("household",), 50), codes)
+    largest = int(survey["household"].value_counts().max())
+    assert beyond_largest(Unit(("household",), largest), largest) == ""
+    assert "No household has more than" in beyond_largest(Unit(("household",), 50), largest)
 
 
 def test_what_is_the_same_in_every_household_is_proposed_to_be_drawn_once(survey):
-    found = propose_unit(a_document(), Table(survey), ["household"])
+    rows = MemorySurvey(Table(survey))
+    found = unit_of_columns(a_document(), rows, ["household"], None, Silent())
     largest = int(survey["household"].value_counts().max())
-    assert found == Unit(("household",), largest, ("water",))
+    assert found == (Unit(("household",), largest, ("water",)), largest)
     with pytest.raises(PolicyError, match="No two rows share person"):
-        propose_unit(a_document(), Table(survey), ["person"])
+        unit_of_columns(a_document(), rows, ["person"], None, Silent())
 
 
 def test_another_bound_after_a_release_is_another_ladder(released):

@@ -23,7 +23,8 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.release import make_release
-from sfumato.project.release.units import propose_unit
+from sfumato.project.release.table_survey import MemorySurvey
+from sfumato.project.release.units import unit_of_columns
 from sfumato.project.source import read_source
 from sfumato.project.verification.found import verify_file
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
@@ -529,7 +530,8 @@ class TestUnits:
         panel = panel_of(window, qtbot, "attributes")
         choose(panel.unit.field, "person")
         settle(qtbot, window.session)
-        whole = propose_unit(window.session.document.with_unit(None), Table(frame), ["person"])
+        document = window.session.document.with_unit(None)
+        whole, _ = unit_of_columns(document, MemorySurvey(Table(frame)), ["person"], None, Silent())
         assert window.session.document.unit == whole
         assert whole.constant == ("disease",)
         panel.unit.most_rows.spin.setValue(50)

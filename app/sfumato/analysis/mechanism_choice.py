@@ -37,12 +37,12 @@ from sfumato.engine.mechanisms.base import Mechanism, Settings, Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import combined
-from sfumato.engine.table.table import Attribute, Table, measured_rows
+from sfumato.engine.table.table import Attribute, measured_rows
 from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.document.promised import epsilon_for, least_promised, place_of, typical_epsilon
 from sfumato.project.release.leaving_units import leaving_rows
-from sfumato.project.release.table_survey import TableSurvey, surveyed
+from sfumato.project.release.table_survey import Survey, TableSurvey
 
 LARGEST_SOLVED: Final = 1_000
 """Of larger domains mechanisms are not compared: some solve a program for their settings."""
@@ -464,7 +464,7 @@ def statements_like(
 
 def choices_of(
     document: Document,
-    source: Table | TableSurvey,
+    source: Survey,
     keys: KeyRing,
     recipients: Sequence[Recipient],
     context: Context,
@@ -485,24 +485,19 @@ def choices_of(
     SfumatoError
         If a column's values don't fit.
     """
-    survey, unit = surveyed(source), document.unit
     known: dict[str, Attribute] = {}
     protected = {name for one in document.policy for name in one.attributes}
     entries = [one.attributes for one in document.policy]
     entries += [(one.name,) for one in document.sensitive if one.name not in protected]
     for name in (name for names in entries for name in names):
         spec = document.column(name)
-        spec = survey.with_domain(spec) if needs_domain(spec) else spec
-        if isinstance(survey, TableSurvey):
-            encoded = survey.encoded(spec, Part(context, 0.0, 0.3)).attribute
-            known[name] = survey.by_unit(encoded, spec, unit, Part(context, 0.0, 0.3))
-        else:
-            known[name] = survey.attributes([spec], unit)[0]
-    if isinstance(source, Table):
-        behind = records_behind(document, source)
-    else:
+        spec = source.with_domain(spec) if needs_domain(spec) else spec
+        known[name] = source.attribute(spec, document.unit, Part(context, 0.0, 0.3))
+    if isinstance(source, TableSurvey):
         rows = leaving_rows(source.table, document, keys, Part(context, 0.3, 0.5))
         behind = records_behind_parts(document, rows, source.sample)
+    else:
+        behind = records_behind(document, source.table)
     noise, whom = KeyedNoise(keys), list[Recipient | None](recipients) or [None]
     recipes = document.hierarchies
     for names, part in one_by_one(Part(context, 0.5, 1.0), entries):

@@ -47,10 +47,10 @@ from sfumato.project.release.release_columns import check_columns, material_of, 
 from sfumato.project.release.release_compatibility import check_source
 from sfumato.project.release.table_survey import (
     Survey,
-    TableSurvey,
     measured_for_unit,
     surveyed,
 )
+from sfumato.project.release.units import unit_of_columns
 from sfumato.project.source_changes import remember_rows
 from sfumato.project.store.remembered import Remembered
 
@@ -163,7 +163,7 @@ def fits(document: Document, remedy: Remedy) -> bool:
 def mended(
     document: Document,
     remedy: Remedy,
-    source: Table | TableSurvey | None = None,
+    source: Table | Survey | None = None,
     noise: KeyedNoise | None = None,
     context: Context | None = None,
 ) -> Document:
@@ -225,8 +225,8 @@ def _mended_by_rows(
         return made_coarser(document, source, remedy.columns)
     if remedy.deed is RemedyKind.MECHANISM:
         return with_mechanism(document, source, remedy, noise)
-    document = document.with_unit(source.unit(document, (remedy.column,), context))
-    return measured_for_unit(document, source, noise)
+    unit, _ = unit_of_columns(document, source, (remedy.column,), None, context)
+    return measured_for_unit(document.with_unit(unit), source, noise)
 
 
 def accepting(document: Document, findings: Iterable[Finding], reason: str) -> Document:

@@ -57,7 +57,6 @@ from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.language import ENGLISH, spoken, worded
 from sfumato.project.document.edits import (
     met_statement,
-    needs_domain,
     with_entry,
     without_entry,
 )
@@ -68,10 +67,10 @@ from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.release_columns import check_columns, material_of
 from sfumato.project.release.table_survey import (
-    TableSurvey,
+    Survey,
     measured_for_unit,
-    survey_of,
-    surveyed,
+    survey_of_any,
+    with_fixed_domains,
 )
 from sfumato.project.release.views import quasi_identifiers
 
@@ -230,12 +229,12 @@ def propose_plan(
     planner = _Planner(document, table, keys, releases, context)
     planner.report(0.0, "Checking what is decided")
     before, gauges_before = planner.check_now(), planner.gauges_now()
-    source = table if isinstance(table, Table) else survey_of(table, Part(context, 0.05, 0.15))
+    source = survey_of_any(table, Part(context, 0.05, 0.15))
     planner.find_sensitive(source)
     planner.add_recipients()
     planner.protect(source, Part(context, 0.15, 0.35))
     planner.coarsen(source, Part(context, 0.35, 0.5))
-    planner.document = measured_for_unit(planner.document, surveyed(source), KeyedNoise(keys))
+    planner.document = measured_for_unit(planner.document, source, KeyedNoise(keys))
     after = planner.mend(source, Part(context, 0.5, 0.9))
     planner.tell_views()
     seen = planner.seen(Part(context, 0.9, 0.94))
@@ -308,14 +307,14 @@ class _Planner:
         except SfumatoError:
             return ()
 
-    def find_sensitive(self, source: Table | TableSurvey) -> None:
+    def find_sensitive(self, source: Survey) -> None:
         """Mark what seems to be private by its name, where nothing is marked yet."""
         if self.document.sensitive:
             return
         known = {each.name: each for each in self.document.columns}
         private = [
             known[one.spec.name]
-            for one in surveyed(source).proposals()
+            for one in source.proposals()
             if one.may_be_sensitive and one.spec.name in known
         ]
         private = [each for each in private if each.role is not Role.IDENTIFYING]
@@ -339,24 +338,21 @@ class _Planner:
         names = listed([each.name for each in added])
         self._tell("Three typical recipients: {names}.", names=names)
 
-    def protect(self, source: Table | TableSurvey, context: Context) -> None:
+    def protect(self, source: Survey, context: Context) -> None:
         """Protect each sensitive column by what is worth most to the most trusted recipient."""
-        survey = surveyed(source)
-        for spec in self.document.sensitive:
-            if needs_domain(spec):
-                self.document = self.document.with_column(survey.with_domain(spec))
+        self.document = with_fixed_domains(self.document, source)
         for entry in self.document.policy:
             specs = [self.document.column(name) for name in entry.attributes]
-            known = survey.attributes(specs, self.document.unit)
+            known = source.attributes(specs, self.document.unit)
             self.document = _with_typical(self.document, entry, known)
         self.document, self._protecting = self._protected(self.document, source, context)
         self.steps += self._protecting
 
     def _protected(
-        self, document: Document, source: Table | TableSurvey, context: Context
+        self, document: Document, source: Survey, context: Context
     ) -> tuple[Document, tuple[PlanStep, ...]]:
         """Return a document in which nothing waits for protection, and what was chosen."""
-        survey, steps, waiting = surveyed(source), list[PlanStep](), unprotected(document)
+        steps, waiting = list[PlanStep](), unprotected(document)
         if not waiting:
             return document, ()
         first = document.recipients[:1]
@@ -367,7 +363,7 @@ class _Planner:
             specs = [document.column(name) for name in choice.columns]
             attributes = [
                 replace(one, hierarchy=document.hierarchies.get(one.name))
-                for one in survey.attributes(specs, document.unit)
+                for one in source.attributes(specs, document.unit)
             ]
             if best is None:
                 name, why = choice.fallback
@@ -393,7 +389,7 @@ class _Planner:
             steps += map(PlanStep, _above_typical(document, choice.columns, levels))
         return document, tuple(steps)
 
-    def coarsen(self, source: Table | TableSurvey, context: Context) -> None:
+    def coarsen(self, source: Survey, context: Context) -> None:
         """Find levels of the quasi-identifiers for recipients who have no view."""
         document = self.document
         if not quasi_identifiers(document) or all(each.view for each in document.recipients):
@@ -440,7 +436,7 @@ class _Planner:
         return max(len(self.document.recipients), 1)
 
     def _mended(
-        self, remedy: Remedy, source: Table | TableSurvey, noise: KeyedNoise
+        self, remedy: Remedy, source: Survey, noise: KeyedNoise
     ) -> tuple[Document, tuple[PlanStep, ...]]:
         """Return the document with a remedy, and what protects the columns then.
 
@@ -457,7 +453,7 @@ class _Planner:
                 price = price_of_unit(document, held, unit.columns, noise, Silent())
                 document = document.with_unit(replace(unit, most_rows=price.proposed))
             document, protecting = self._protected(document, source, Silent())
-            document = measured_for_unit(document, surveyed(source), noise)
+            document = measured_for_unit(document, source, noise)
         changed = by_unit or _quasi(document) != _quasi(self.document)
         if changed and self._viewless and quasi_identifiers(document):
             document, _ = with_proposed_hierarchies(document, source)
@@ -505,7 +501,7 @@ class _Planner:
             self._tell(words, columns=listed(names))
         return bool(names)
 
-    def mend(self, source: Table | TableSurvey, context: Context) -> tuple[Readiness, ...]:
+    def mend(self, source: Survey, context: Context) -> tuple[Readiness, ...]:
         """Take remedies until nothing stands or none is left; return what is found then."""
         self._mend(source, _QUICK, Part(context, 0.0, 0.2))
         self.leave_out()
@@ -515,9 +511,7 @@ class _Planner:
             found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.9, 1.0))
         return found
 
-    def _mend(
-        self, source: Table | TableSurvey, checks: _Checks, context: Context
-    ) -> tuple[Readiness, ...]:
+    def _mend(self, source: Survey, checks: _Checks, context: Context) -> tuple[Readiness, ...]:
         """Take remedies until some checks find nothing that stands, or none helps."""
         found = self.check(self.document, checks)
         noise = KeyedNoise(self._keys)
@@ -544,7 +538,7 @@ class _Planner:
     def _best_of(
         self,
         remedies: Sequence[Remedy],
-        source: Table | TableSurvey,
+        source: Survey,
         noise: KeyedNoise,
         checks: _Checks,
     ) -> _Tried | None:

@@ -31,10 +31,13 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.repeated_units import repeated_unit, units_of
 from sfumato.engine.table.table import Attribute, Table
-from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, Recipient, Unit
-from sfumato.project.release.table_survey import MemorySurvey, measured_for_unit
-from sfumato.project.release.units import propose_unit
+from sfumato.project.release.table_survey import (
+    MemorySurvey,
+    measured_for_unit,
+    with_fixed_domains,
+)
+from sfumato.project.release.units import unit_of_columns
 
 _MOST_ROWS: Final = 50_000
 """Of a longer table, so many rows are looked at, all rows of every unit among them."""
@@ -171,13 +174,11 @@ def price_of_unit(
     SfumatoError
         If the columns can't name a unit, or the rows don't fit the document.
     """
-    unit = propose_unit(document, table, columns)
+    unit, _ = unit_of_columns(document, MemorySurvey(table), columns, None, context)
     some, share = _some_units(table, unit)
     recipient = recipient or next(iter(document.recipients), None)
     names = [spec.name for spec in document.sensitive if spec.name in table.columns]
-    for name in names:
-        if needs_domain(spec := document.column(name)):
-            document = document.with_column(MemorySurvey(table).with_domain(spec))
+    document = with_fixed_domains(document, MemorySurvey(table))
     weighed = _Weighed(document, some, share, recipient, names, noise)
     found = {unit.most_rows: weighed.worth(unit, Part(context, 0.0, 0.1))}
     alone = weighed.worth(None, Part(context, 0.1, 0.2))

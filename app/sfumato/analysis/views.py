@@ -29,7 +29,7 @@ from sfumato.project.document.model import Document, Recipient, ViewRule
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.batched_views import batched_view, counted_view, rows_apart
 from sfumato.project.release.leaving_units import every_row_leaving, leaving_rows
-from sfumato.project.release.table_survey import TableSurvey
+from sfumato.project.release.table_survey import Survey
 from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.release.views import (
     cell_costs,
@@ -611,7 +611,7 @@ def may_keep(
 
 
 def with_proposed_hierarchies(
-    document: Document, table: Table | TableSurvey
+    document: Document, table: Table | Survey
 ) -> tuple[Document, dict[str, str]]:
     """Return the document in which every quasi-identifier has a hierarchy, and why those added.
 

@@ -39,7 +39,6 @@ _AS_IT_IS: Final = "none"
 
 
 def _run_attributes(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.release.table_survey import surveyed
 
     changes = any(getattr(arguments, name) for name in ("role", "pseudonym", "drop", *_CODING))
     if (arguments.shared or arguments.shared_by) and not arguments.pseudonym:
@@ -48,7 +47,7 @@ def _run_attributes(arguments: Namespace, terminal: Terminal) -> ExitCode:
     if changes:
         with open_project(arguments, terminal) as project, terminal.working() as context:
             found = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
-            document = _changed(project, surveyed(found), arguments, Part(context, 0.8, 1.0))
+            document = _changed(project, found, arguments, Part(context, 0.8, 1.0))
             project.save_document(document)
     else:
         with open_project(arguments, terminal, read_only=True) as project:
@@ -90,7 +89,9 @@ def _with_roles(
     """Return the document with the roles that were given, and the domains that these ask for."""
     from sfumato.engine.core.errors import SfumatoError
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-    from sfumato.project.document.edits import needs_domain, with_roles
+    from sfumato.project.document.edits import with_roles
+    from sfumato.project.release.table_survey import with_fixed_domains
+    from sfumato.project.release.units import with_once_drawn
 
     document = project.document
     roles = [(_column(document, name).name, _role(name, role)) for name, role in map(_pair, given)]
@@ -102,10 +103,8 @@ def _with_roles(
         known = {}  # the policy says what is wrong with its settings
     for name, role in roles:
         document = with_roles(document, [name], role, known, KeyedNoise(project.keys))
-    for spec in document.sensitive:
-        if needs_domain(spec) and spec.name in source.columns:
-            document = document.with_column(source.with_domain(spec))
-    return source.with_once_drawn(document, project.document, Part(context, 0.5, 1.0))
+    document = with_fixed_domains(document, source)
+    return with_once_drawn(document, project.document, source, Part(context, 0.5, 1.0))
 
 
 def _with_pseudonym(document: Document, name: str, arguments: Namespace) -> Document:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-import secrets
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.formats.reading import Note, Place
     from sfumato.project.document.model import Document, TableSource
     from sfumato.project.release.batched_table import BatchedTable
+    from sfumato.project.release.table_survey import Survey
     from sfumato.project.source import Tell
 
 
@@ -156,52 +155,69 @@ def document_for(
         If the table can't be read, the rules don't fit it, or no release could be made.
     """
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-    from sfumato.engine.table.proposals import proposals
+    from sfumato.engine.table.table import no_column
     from sfumato.project.document.model import Document
-    from sfumato.project.release.table_survey import measured_for_unit, surveyed
-    from sfumato.project.release.units import propose_unit
-    from sfumato.project.rules.rules import apply_rules
+    from sfumato.project.release.table_survey import measured_for_unit
+    from sfumato.project.release.units import unit_of_columns
+    from sfumato.project.rules.rules import apply_rules, record_key_in
     from sfumato.project.source import title_of
 
     options = _reading_options(file, rules, chosen)
-    part, stated = Part(context, 0.0, 0.5 if rules is None else 0.8), (units, unit_rows)
-    if found := _in_parts(file, options, rules, record_key, stated, part, folder, tell, room):
-        return found
-    table, source, options = _whole(file, options, rules, Part(context, 0.0, 0.8), tell)
-    proposed = proposals(table)
+    stated = record_key_in(rules or "") if record_key is None else record_key
+    read = _read(file, options, rules, stated, Part(context, 0.0, 0.7), room)
+    survey, source, largest = read.survey, read.source, None
+    proposed = survey.proposals()
     if rules is None:
         columns = tuple(proposal.spec for proposal in proposed)
         document = Document(title=title_of(file, options), source=source, columns=columns)
     else:
-        document = apply_rules(rules, table, Document(source=source), folder)
+        document = apply_rules(rules, survey, Document(source=source), folder)
     if record_key is not None:
-        table.column(record_key)
+        if record_key not in survey.columns:
+            raise no_column(record_key)
         document = replace(document, record_key=record_key)
     if units:
-        document = document.with_unit(propose_unit(document, table, units, unit_rows))
-        document = measured_for_unit(document, surveyed(table), KeyedNoise.passing())
+        part = Part(context, 0.7, 0.75)
+        unit, largest = unit_of_columns(document, survey, units, unit_rows, part)
+        document = measured_for_unit(document.with_unit(unit), survey, KeyedNoise.passing())
     if rules is not None:
-        _check(document, table, Part(context, 0.8, 0.9))
-    part = Part(context, 0.9, 1.0)
-    for note in _found(document, table, proposed, part, every=rules is None):
+        _check(document, survey, Part(context, 0.75, 0.9))
+    rest, every = Part(context, 0.9, 1.0), rules is None
+    for note in (*(source.notes or ()), *_found(document, survey, largest, rest, every=every)):
         tell(note)
-    return TableRead(document, proposed, table)
+    return TableRead(document, proposed, read.table)
 
 
-def _whole(
-    file: Place, options: ReadOptions, rules: str | None, context: Context, tell: Tell
-) -> tuple[Table, TableSource, ReadOptions]:
-    """Read a table as a whole, so that its categories stay distinct."""
-    from sfumato.project.source import read_source
+@dataclass(frozen=True)
+class _Read:
+    """A table, what is known of its rows, and what it takes to know it again."""
 
-    told: list[Note] = []
-    table, source = read_source(file, options, Part(context, 0.0, 0.5), told.append)
-    if apart := _with_categories_apart(told, options, rules):
-        told, options = [], apart
-        table, source = read_source(file, options, Part(context, 0.5, 1.0), told.append)
-    for note in told:
-        tell(note)
-    return table, source, options
+    table: Table | BatchedTable
+    survey: Survey
+    source: TableSource
+
+
+def _read(
+    file: Place,
+    options: ReadOptions,
+    rules: str | None,
+    record_key: str | None,
+    context: Context,
+    room: MemoryRoom,
+) -> _Read:
+    """Read a table so that its categories stay distinct: as a whole, or in batches.
+
+    It is read in batches where it would take more memory than there is.
+    """
+    from sfumato.project.release.table_survey import survey_of_any
+    from sfumato.project.source import batched_source_at, read_source
+
+    part = Part(context, 0.0, 0.3)
+    read = batched_source_at(file, options, room.memory, room.folder, part)
+    table, source = read or read_source(file, options, Part(context, 0.0, 1.0))
+    if apart := _with_categories_apart(source.notes or (), options, rules):
+        return _read(file, apart, rules, record_key, context, room)
+    return _Read(table, survey_of_any(table, Part(context, 0.3, 1.0), record_key), source)
 
 
 def _with_categories_apart(
@@ -216,89 +232,6 @@ def _with_categories_apart(
     for name in found:
         options = options.with_type(name, ColumnType.TEXT)
     return options if found else None
-
-
-def _in_parts(
-    file: Place,
-    options: ReadOptions,
-    rules: str | None,
-    record_key: str | None,
-    stated_unit: tuple[Sequence[str], int | None],
-    context: Context,
-    folder: Path | None,
-    tell: Tell,
-    room: MemoryRoom,
-) -> TableRead | None:
-    """Return what `document_for` does of a long table; None where it is to be read as a whole."""
-    from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-    from sfumato.formats.reading import Note
-    from sfumato.project.document.entry_plan import check_policy, plan_release
-    from sfumato.project.document.model import Document
-    from sfumato.project.release.table_survey import measured_for_unit, survey_of
-    from sfumato.project.rules.rules import apply_rules, record_key_in
-    from sfumato.project.source import batched_source_at, title_of
-
-    found = batched_source_at(file, options, room.memory, room.folder, Part(context, 0.0, 0.2))
-    if found is None:
-        return None
-    table, source = found
-    if apart := _with_categories_apart(table.batches.notes, options, rules):
-        rest = (record_key, stated_unit, context, folder, tell, room)
-        return _in_parts(file, apart, rules, *rest)
-    stated = record_key_in(rules or "") if record_key is None else record_key
-    survey = survey_of(table, Part(context, 0.2, 0.7), stated)
-    proposed = survey.proposals()
-    if rules is None:
-        columns = tuple(proposal.spec for proposal in proposed)
-        document = Document(title=title_of(file, options), source=source, columns=columns)
-    else:
-        document = apply_rules(rules, survey, Document(source=source), folder)
-    if record_key is not None:
-        survey.column_type(record_key)
-        document = replace(document, record_key=record_key)
-    part = Part(context, 0.7, 0.75)
-    document, about_units = _units_in_parts(document, table, *stated_unit, part)
-    document = measured_for_unit(document, survey, KeyedNoise.passing())
-    if rules is not None:
-        survey.check_weights(document, Silent())
-        if document.generalization is None or document.policy or document.recipients:
-            check_policy(document)
-        attributes = survey.attributes_of(document, Part(context, 0.75, 0.8))
-        if document.record_key is not None:
-            survey.check_key(document.record_key, Part(context, 0.8, 0.9))
-        for recipient in document.recipients:
-            plan_release(document, attributes, recipient)
-    for note in source.notes or ():
-        tell(note)
-    tell(Note(_looked_at(survey.sample.rows)))
-    relations = _relations(document, survey.sample, Part(context, 0.9, 1.0), every=rules is None)
-    for note in itertools.chain(relations, _key(document, proposed), about_units):
-        tell(note)
-    return TableRead(document, proposed, table)
-
-
-def _units_in_parts(
-    document: Document,
-    table: BatchedTable,
-    columns: Sequence[str],
-    most_rows: int | None,
-    context: Context,
-) -> tuple[Document, list[Note]]:
-    """Return a document with its unit, as it is stated here or by rules, and what is told of it."""
-    from sfumato.formats.reading import Note
-    from sfumato.project.release.leaving_units import look_at_units, propose_batched_unit
-    from sfumato.project.release.units import beyond_largest, unit_sentence
-
-    if columns:
-        unit, largest = propose_batched_unit(document, table, columns, most_rows, context)
-        document = document.with_unit(unit)
-    elif document.unit is not None:
-        unit = document.unit
-        _, largest = look_at_units(table, unit.columns, (), context)
-    else:
-        return document, []
-    told = (unit_sentence(document), beyond_largest(unit, largest))
-    return document, [Note(text) for text in told if text]
 
 
 def _looked_at(rows: int) -> str:
@@ -338,40 +271,41 @@ def _key(document: Document, proposed: Sequence[Proposal]) -> Iterator[Note]:
 
 
 def _found(
-    document: Document,
-    table: Table,
-    proposed: Sequence[Proposal],
-    context: Context,
-    *,
-    every: bool,
+    document: Document, survey: Survey, largest: int | None, context: Context, *, every: bool
 ) -> Iterator[Note]:
     """Say which columns follow from others, which numbers records, and which rows belong together.
 
     Parameters
     ----------
-    document, table, proposed, context
-        What is decided, the rows, what the columns are proposed to be, and progress.
+    document, survey, context
+        What is decided, what is known of the rows, and progress.
+    largest
+        How many rows the largest unit has; None where that is still to be found.
     every
         Whether all columns are told that follow from others, or those only that tell a sensitive
         one.
     """
     from sfumato.analysis.pooled_rows import proposed_unit
-    from sfumato.engine.table.repeated_units import find_repeated_units, units_of
     from sfumato.formats.reading import Note
-    from sfumato.project.release.units import idle_bound, unit_sentence
+    from sfumato.project.release.units import beyond_largest, unit_sentence
 
-    yield from _relations(document, table, Part(context, 0.0, 0.5), every=every)
+    repeated = survey.repeated_units(Part(context, 0.5, 0.9))
+    if repeated is None:
+        yield Note(_looked_at(survey.sample.rows))
+    yield from _relations(document, survey.sample, Part(context, 0.0, 0.5), every=every)
+    proposed = survey.proposals()
     yield from _key(document, proposed)
-    repeated = find_repeated_units(table, Part(context, 0.5, 1.0))
-    if found := proposed_unit(document, repeated, proposed):
+    if found := proposed_unit(document, repeated or (), proposed):
         pooled = worded(
             "--unit {column} protects by it; sfumato audit units says what pooling them tells.",
             column=found[0],
         )
         yield Note(f"{said(found[1])} {said(pooled)}")
-    if document.unit is not None:
+    if (unit := document.unit) is not None:
         yield Note(unit_sentence(document))
-        if idle := idle_bound(document.unit, units_of(table, document.unit.columns)):
+        if largest is None:
+            _, largest = survey.constant_columns(unit.columns, (), Part(context, 0.9, 1.0))
+        if idle := beyond_largest(unit, largest):
             yield Note(idle)
 
 
@@ -404,20 +338,20 @@ def _told(document: Document, proposed: Sequence[Proposal], *, every: bool) -> I
             )
 
 
-def _check(document: Document, table: Table, context: Context) -> None:
+def _check(document: Document, survey: Survey, context: Context) -> None:
     """Refuse now what would be refused at the first release."""
-    from sfumato.engine.randomness.keys import KeyRing
-    from sfumato.project.document.entry_plan import plan_release
-    from sfumato.project.release.plan import record_ids_of
-    from sfumato.project.release.release_columns import material_of
+    from sfumato.project.document.entry_plan import check_policy, plan_release
 
+    survey.check_weights(document, Silent())
     # Where only a generalized table is published, there are no levels to check.
     if document.generalization is None or document.policy or document.recipients:
-        material = material_of(document, table)
+        check_policy(document)
+        attributes = survey.attributes_of(document, Part(context, 0.0, 0.5))
         for recipient in document.recipients:
-            plan_release(document, material.attributes, recipient)
+            plan_release(document, attributes, recipient)
     # Whether the record key tells all records apart does not depend on the secret.
-    record_ids_of(document.record_key, table, KeyRing(secrets.token_bytes(32)), context)
+    if document.record_key is not None:
+        survey.check_key(document.record_key, Part(context, 0.5, 1.0))
 
 
 INIT = Command(

@@ -91,13 +91,12 @@ def _changed(
     """
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
     from sfumato.project.document.edits import without_entry
-    from sfumato.project.release.table_survey import surveyed
 
     document = project.document
     if arguments.remove:
         entry = _required_entry(document, arguments.column)
         return without_entry(document, entry.key)
-    source = surveyed(known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.7)))
+    source = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.7))
     noise = KeyedNoise(project.keys)
     if arguments.mechanism or arguments.set:
         document = _with_entry(document, arguments, source, noise)

@@ -63,20 +63,15 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     """
     from sfumato.commands.shared.groups import recipient_called
     from sfumato.project.document.edits import state_level
-    from sfumato.project.release.release_columns import attributes_of
-    from sfumato.project.release.table_survey import TableSurvey
 
     document = project.document
     recipient = recipient_called(document, arguments.of)
     keys = [_entry_key(document, name) for name in arguments.attribute]
     statement = dict(term_and_number(text) for text in arguments.level)
     with terminal.working() as context:
-        table = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
-        if isinstance(table, TableSurvey):
-            table.check_weights(document, Part(context, 0.8, 0.9))
-            attributes = table.attributes_of(document, Part(context, 0.9, 1.0))
-        else:
-            attributes = attributes_of(document, table)
+        source = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
+        source.check_weights(document, Part(context, 0.8, 0.9))
+        attributes = source.attributes_of(document, Part(context, 0.9, 1.0))
     stated = state_level(project.document, recipient.name, statement, attributes, keys)
     project.save_document(stated.document)
     for key, error in stated.refused.items():
@@ -280,11 +275,9 @@ def _with_hierarchies(
 ) -> Document:
     """Return the document with a hierarchy for every quasi-identifier, and tell why."""
     from sfumato.analysis.views import with_proposed_hierarchies
-    from sfumato.engine.table.table import Table
-    from sfumato.project.release.table_survey import survey_of
+    from sfumato.project.release.table_survey import survey_of_any
 
-    looked = table if isinstance(table, Table) else survey_of(table, context)
-    document, reasons = with_proposed_hierarchies(document, looked)
+    document, reasons = with_proposed_hierarchies(document, survey_of_any(table, context))
     for name, reason in reasons.items():
         terminal.note(worded("Hierarchy of {name}: {reason}", name=name, reason=reason))
     return document

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.batched_table import BatchedTable
-    from sfumato.project.release.table_survey import TableSurvey
+    from sfumato.project.release.table_survey import Survey
 
 _NAMED: Final = {
     **{"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point": ".", "blank": " "},
@@ -194,12 +194,12 @@ def tell_versions(
             terminal.note(line)
 
 
-def known_source(project: ProjectFile, memory: float, context: Context) -> Table | TableSurvey:
-    """Return the source table, or what is known of one that would take more memory, in bytes.
+def known_source(project: ProjectFile, memory: float, context: Context) -> Survey:
+    """Return what is known of the source table, read in batches where it would take more bytes.
 
     Raises what `source_of` does.
     """
-    from sfumato.project.release.table_survey import survey_of
+    from sfumato.project.release.table_survey import MemorySurvey, survey_of
     from sfumato.project.source import exceeds_memory, open_long_source
 
     document = project.document
@@ -210,7 +210,7 @@ def known_source(project: ProjectFile, memory: float, context: Context) -> Table
             if not project.read_only:
                 project.save_document(found[1])
             return survey_of(found[0], Part(context, 0.2, 1.0))
-    return source_of(project, context)
+    return MemorySurvey(source_of(project, context))
 
 
 def reading_of(arguments: Namespace, path: Path) -> ReadOptions:

@@ -32,7 +32,7 @@ from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism, Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute, Attributes, Table, with_proposed_domain
+from sfumato.engine.table.table import Attribute, Attributes
 from sfumato.project.document.entry_plan import least_loss, level_of
 from sfumato.project.document.members import without_stray_attributes
 from sfumato.project.document.model import (
@@ -286,27 +286,6 @@ def needs_domain(spec: ColumnSpec) -> bool:
     """Return whether a column's values must be fixed: it is sensitive and categorical."""
     by_values = spec.kind is not Kind.NUMERIC or spec.binning is not None
     return spec.role is Role.SENSITIVE and by_values and spec.domain is None
-
-
-def with_fixed_domains(
-    document: Document, table: Table, known: Mapping[str, Domain] | None = None
-) -> Document:
-    """Fix the domain of each sensitive attribute that has none yet.
-
-    Parameters
-    ----------
-    document
-        What is to be completed.
-    table
-        Where the values are looked up, which takes a while where there are many rows.
-    known
-        Domains that need no looking up.
-    """
-    for spec in document.sensitive:
-        if needs_domain(spec) and spec.name in table.columns:
-            suggested = (known or {}).get(spec.name)
-            document = document.with_column(with_proposed_domain(table, spec, suggested))
-    return document
 
 
 def with_coding(document: Document, name: str, coding: Coding | None) -> Document:

@@ -25,7 +25,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.files import is_file, is_folder, refusal_to_read
 from sfumato.formats.hierarchies import read_hierarchy
 from sfumato.project.document.model import Document
-from sfumato.project.release.table_survey import TableSurvey
+from sfumato.project.release.table_survey import Survey
 
 ENDINGS: Final = (".csv", ".txt", ".tsv")
 """Files of a folder that may hold a hierarchy."""
@@ -93,7 +93,7 @@ def column_for(path: Path, document: Document) -> str | None:
 
 
 def read_files(
-    paths: Sequence[Path], document: Document, table: Table | TableSurvey, context: Context
+    paths: Sequence[Path], document: Document, table: Table | Survey, context: Context
 ) -> tuple[HierarchyFile, ...]:
     """Read files, each for the column that it is named after.
 
@@ -110,7 +110,7 @@ def read_files(
 
 
 def read_for(
-    path: Path, column: str | None, document: Document, table: Table | TableSurvey
+    path: Path, column: str | None, document: Document, table: Table | Survey
 ) -> HierarchyFile:
     """Read one file for a column; what is wrong with it is told, never raised."""
     made = HierarchyFile(path, column)

@@ -39,11 +39,7 @@ from sfumato.project.release.bucket_counts import (
 from sfumato.project.release.units import (
     LeavingUnits,
     Places,
-    check_unit,
-    drawn_once,
-    newly_sensitive,
     row_marks,
-    stated_unit,
     units_in,
     varies_within,
 )
@@ -93,34 +89,6 @@ def every_row_leaving(table: BatchedTable, unit: Unit, context: Context) -> Batc
     every = replace(unit, most_rows=table.rows)
     found = _Units(table, every, ()).units(None, context)
     return table.leaving_by(replace(found, unit=unit))
-
-
-def propose_batched_unit(
-    document: Document,
-    table: BatchedTable,
-    columns: Sequence[str],
-    most_rows: int | None,
-    context: Context,
-) -> tuple[Unit, int]:
-    """Return a unit as `propose_unit` does, and how many rows the largest one has.
-
-    Raises the errors of `propose_unit`.
-    """
-    check_unit(document, table.columns, columns, most_rows)
-    names = [spec.name for spec in document.sensitive if spec.name in table.columns]
-    constant, largest = look_at_units(table, columns, names, context)
-    return stated_unit(columns, most_rows, largest, constant), largest
-
-
-def with_once_drawn_in_batches(
-    document: Document, before: Document, table: BatchedTable, context: Context
-) -> Document:
-    """Let the unit draw once what has become sensitive, see `with_once_drawn`."""
-    unit, new = document.unit, newly_sensitive(document, before)
-    if unit is None or not new:
-        return document
-    names = [name for name in new if name in table.columns]
-    return drawn_once(document, new, look_at_units(table, unit.columns, names, context)[0])
 
 
 def units_drawn(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.disclosure.open_columns import sample_rows
@@ -30,7 +30,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
-from sfumato.engine.table.repeated_units import units_of
+from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units, units_of
 from sfumato.engine.table.table import (
     Attribute,
     EncodedColumn,
@@ -43,6 +43,7 @@ from sfumato.engine.table.table import (
     no_column,
     with_proposed_domain,
 )
+from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.entry_plan import is_measured_for_unit
 from sfumato.project.document.model import Document, PolicyEntry, Unit
 from sfumato.project.document.promised import least_promised_of
@@ -68,12 +69,16 @@ from sfumato.project.release.byproducts import check_weights
 from sfumato.project.release.groups import CountedGroups, counted_groups, with_groups
 from sfumato.project.release.leaving_units import (
     drawn_as,
-    propose_batched_unit,
+    look_at_units,
     units_drawn,
-    with_once_drawn_in_batches,
 )
+from sfumato.project.release.plan import record_ids_of
 from sfumato.project.release.release_columns import attributes_of
-from sfumato.project.release.units import by_unit, one_of_each, propose_unit, with_once_drawn
+from sfumato.project.release.units import (
+    by_unit,
+    constant_columns,
+    one_of_each,
+)
 from sfumato.project.release.witnesses import frame_of
 
 _COUNTED: Final = 1 << 16
@@ -155,8 +160,10 @@ class TableSurvey:
             raise no_column(name)
         return self.table.batches.types[name]
 
-    def with_domain(self, spec: ColumnSpec) -> ColumnSpec:
-        """Return a column whose domain is what the rows suggest."""
+    def with_domain(self, spec: ColumnSpec, known: Domain | None = None) -> ColumnSpec:
+        """Return a column whose domain is what the rows suggest, or suggested before."""
+        if known is not None:
+            return with_proposed_domain(self._only(self.sample.column(spec.name)), spec, known)
         if spec.binning is not None:  # its bins are known: only whether values are missing isn't
             none = [float("nan")] * bool(self._profile(spec.name).missing)
             series = pd.Series(none, name=spec.name, dtype=np.float64)
@@ -208,6 +215,10 @@ class TableSurvey:
                 attribute = self._categories(spec, context)
         shown = replace(spec, domain=attribute.domain)
         return EncodedColumn(attribute, encode_column(self.sample, shown).values)
+
+    def attribute(self, spec: ColumnSpec, unit: Unit | None, context: Context) -> Attribute:
+        """Return it of one attribute, whose numbers are those of the sample; see `attributes`."""
+        return self.by_unit(self.encoded(spec, context).attribute, spec, unit, context)
 
     def attributes_of(self, document: Document, context: Context) -> dict[str, Attribute]:
         """Return the attributes of a policy; numbers are those of the sample.
@@ -399,13 +410,16 @@ class TableSurvey:
             with naming_rows(rows):
                 weights_in(batch, document)
 
-    def unit(self, document: Document, columns: Sequence[str], context: Context) -> Unit:
-        """Return the unit that columns name, see `propose_unit`; raises its errors."""
-        return propose_batched_unit(document, self.table, columns, None, context)[0]
+    def constant_columns(
+        self, columns: Sequence[str], names: Sequence[str], context: Context
+    ) -> tuple[tuple[str, ...], int]:
+        """Return what is the same in all rows of every unit, as it does of tables in memory."""
+        return look_at_units(self.table, columns, names, context)
 
-    def with_once_drawn(self, document: Document, before: Document, context: Context) -> Document:
-        """Let the unit draw once what has become sensitive; see `with_once_drawn` for the rest."""
-        return with_once_drawn_in_batches(document, before, self.table, context)
+    def repeated_units(self, context: Context) -> tuple[RepeatedUnit, ...] | None:
+        """Return None: by which columns rows may belong together is looked for on request."""
+        del context
+        return None
 
     def check_key(self, name: str, context: Context) -> None:
         """Refuse a record key.
@@ -421,35 +435,25 @@ class TableSurvey:
             with Buckets(self.table.folder, self.table.rows) as buckets:
                 for batch, rows in self.table.read([name], "Looking at the record keys", context):
                     with naming_rows(rows):
-                        put_keys(buckets, _hashes(batch, name, keys))
+                        put_keys(buckets, key_hashes(series_of(batch[name], name), keys, Silent()))
                 self.repeated[name] = repeated_keys(buckets)
         refuse_repeated(self.table, name, self.repeated[name])
 
 
-def _hashes(batch: pa.RecordBatch, name: str, keys: KeyRing) -> npt.NDArray[np.uint64]:
-    return key_hashes(series_of(batch[name], name), keys, Silent())
-
-
 class MemorySurvey:
-    """What is known of a table in memory; see `TableSurvey` for what is told of it.
-
-    Parameters
-    ----------
-    table
-        The rows.
-    """
+    """What is known of a table in memory; see `TableSurvey` for what is told of it."""
 
     def __init__(self, table: Table) -> None:
-        self.table, self.columns = table, table.columns
+        self.table, self.sample, self.columns = table, table, table.columns
         self.column = self.numbers = table.column
 
     def proposals(self) -> tuple[Proposal, ...]:
         """Return what each column is proposed to be."""
         return proposals(self.table)
 
-    def with_domain(self, spec: ColumnSpec) -> ColumnSpec:
+    def with_domain(self, spec: ColumnSpec, known: Domain | None = None) -> ColumnSpec:
         """Return a column whose domain is what the rows suggest."""
-        return with_proposed_domain(self.table, spec)
+        return with_proposed_domain(self.table, spec, known)
 
     def attributes(
         self, specs: Sequence[ColumnSpec], unit: Unit | None = None
@@ -460,6 +464,11 @@ class MemorySurvey:
             codes = units_of(self.table, unit.columns)
             encoded = [by_unit(unit, codes, column) for column in encoded]
         return tuple(column.attribute for column in encoded)
+
+    def attribute(self, spec: ColumnSpec, unit: Unit | None, context: Context) -> Attribute:
+        """Return what a mechanism knows about one attribute; see `attributes`."""
+        del context
+        return self.attributes([spec], unit)[0]
 
     def attributes_of(self, document: Document, context: Context) -> dict[str, Attribute]:
         """Return the attributes of a policy."""
@@ -485,23 +494,47 @@ class MemorySurvey:
         del context
         check_weights(document, self.table)
 
-    def unit(self, document: Document, columns: Sequence[str], context: Context) -> Unit:
-        """Return the unit that columns name, see `propose_unit`."""
+    def constant_columns(
+        self, columns: Sequence[str], names: Sequence[str], context: Context
+    ) -> tuple[tuple[str, ...], int]:
+        """Return what is the same in all rows of every unit, and how many the largest has."""
         del context
-        return propose_unit(document, self.table, columns)
+        return constant_columns(self.table, columns, names)
 
-    def with_once_drawn(self, document: Document, before: Document, context: Context) -> Document:
-        """Let the unit draw once what has become sensitive."""
-        del context
-        return with_once_drawn(document, before, self.table)
+    def repeated_units(self, context: Context) -> tuple[RepeatedUnit, ...] | None:
+        """Return the columns by which rows may belong together."""
+        return find_repeated_units(self.table, context)
+
+    def check_key(self, name: str, context: Context) -> None:
+        """Refuse a record key that is missing in a row, or stands in two."""
+        record_ids_of(name, self.table, KeyRing(token_bytes(SECRET_BYTES)), context)
 
 
 Survey = MemorySurvey | TableSurvey
 
 
-def surveyed(source: Table | TableSurvey) -> Survey:
+def surveyed(source: Table | Survey) -> Survey:
     """Return what is known of a table in memory, or of a long one that was looked at."""
     return MemorySurvey(source) if isinstance(source, Table) else source
+
+
+def with_fixed_domains(
+    document: Document, source: Survey, known: Mapping[str, Domain] | None = None
+) -> Document:
+    """Fix the domain of each sensitive attribute that has none yet.
+
+    Parameters
+    ----------
+    document, source
+        What is to be completed, and where values are looked up, which may take a while.
+    known
+        Domains that need no looking up.
+    """
+    for spec in document.sensitive:
+        if needs_domain(spec) and spec.name in source.columns:
+            suggested = (known or {}).get(spec.name)
+            document = document.with_column(source.with_domain(spec, suggested))
+    return document
 
 
 def measured_for_unit(document: Document, source: Survey, noise: KeyedNoise) -> Document:
@@ -583,6 +616,15 @@ def first_settings(
     return made.first_settings(tuple(attributes), noise, bears)
 
 
+def survey_of_any(
+    table: Table | BatchedTable, context: Context, record_key: str | None = None
+) -> Survey:
+    """Look at all rows of a table once; of one in memory whenever something is asked."""
+    return (
+        MemorySurvey(table) if isinstance(table, Table) else survey_of(table, context, record_key)
+    )
+
+
 def survey_of(table: BatchedTable, context: Context, record_key: str | None = None) -> TableSurvey:
     """Look at all rows of a table once.
 
@@ -611,7 +653,7 @@ def survey_of(table: BatchedTable, context: Context, record_key: str | None = No
             _count(batch, counts, many)
             if key is not None:
                 try:
-                    put_keys(keys, _hashes(batch, key, secret))
+                    put_keys(keys, key_hashes(series_of(batch[key], key), secret, Silent()))
                 except TableError:
                     key = None
         if key is not None:

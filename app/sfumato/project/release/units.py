@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import Domain, Role
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Silent
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
@@ -289,19 +290,43 @@ def _odds_of_rows(odds: float, byproducts: float, rows: int) -> float:
     return math.exp((math.log(odds) - told) * rows + told)
 
 
-def propose_unit(
-    document: Document, table: Table, columns: Sequence[str], most_rows: int | None = None
-) -> Unit:
+class SearchedRows(Protocol):
+    """What is known of a table's rows: a survey, as far as units depend on it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+
+    def constant_columns(
+        self, columns: Sequence[str], names: Sequence[str], context: Context
+    ) -> tuple[tuple[str, ...], int]:
+        """Return what `constant_columns` does."""
+
+
+def unit_of_columns(
+    document: Document,
+    source: SearchedRows,
+    columns: Sequence[str],
+    most_rows: int | None,
+    context: Context,
+) -> tuple[Unit, int]:
     """Return a unit named by some columns, with what is the same in all its rows.
 
     Parameters
     ----------
-    document, table
-        What is decided, and the rows.
+    document, source
+        What is decided, and what is known of the rows.
     columns
         The columns that name the unit; none of them is sensitive.
     most_rows
         K; None for as many as the largest unit has, so that every row leaves.
+    context
+        Progress and cancelling.
+
+    Returns
+    -------
+    tuple
+        The unit, and how many rows the largest one has.
 
     Raises
     ------
@@ -310,16 +335,16 @@ def propose_unit(
     PolicyError
         If a column is sensitive, or no two rows belong together.
     """
-    check_unit(document, table.columns, columns, most_rows)
-    codes = units_of(table, columns)
-    constant = _constant(codes, table, [spec.name for spec in document.sensitive])
-    return stated_unit(columns, most_rows, int(np.bincount(codes).max()), constant)
+    check_unit(document, source.columns, columns, most_rows)
+    names = [spec.name for spec in document.sensitive if spec.name in source.columns]
+    constant, largest = source.constant_columns(columns, names, context)
+    return stated_unit(columns, most_rows, largest, constant), largest
 
 
 def check_unit(
     document: Document, known: Sequence[str], columns: Sequence[str], most_rows: int | None
 ) -> None:
-    """Refuse columns of those `known` that can't name units, as `propose_unit` does."""
+    """Refuse columns of those `known` that can't name units, as `unit_of_columns` does."""
     for name in columns:
         if name not in known:
             raise no_column(name)
@@ -340,7 +365,7 @@ def check_unit(
 def stated_unit(
     columns: Sequence[str], most_rows: int | None, largest: int, constant: Sequence[str]
 ) -> Unit:
-    """Return the unit as it was found, the largest of so many rows; see `propose_unit`."""
+    """Return the unit as it was found, the largest of so many rows; see `unit_of_columns`."""
     if largest < 2:
         raise PolicyError(
             "No two rows share {column}, so no rows belong together.",
@@ -351,15 +376,19 @@ def stated_unit(
     return Unit(tuple(columns), largest if most_rows is None else most_rows, tuple(constant))
 
 
-def with_once_drawn(document: Document, before: Document, table: Table) -> Document:
+def with_once_drawn(
+    document: Document, before: Document, source: SearchedRows, context: Context
+) -> Document:
     """Let the unit draw once what has become sensitive and is the same in all of its rows.
 
     Parameters
     ----------
     document, before
         What is decided now, and what was: attributes that were sensitive already stay as they are.
-    table
-        The rows, which are looked through.
+    source
+        What is known of the rows, which are looked through.
+    context
+        Progress and cancelling.
 
     Raises
     ------
@@ -369,7 +398,8 @@ def with_once_drawn(document: Document, before: Document, table: Table) -> Docum
     unit, new = document.unit, newly_sensitive(document, before)
     if unit is None or not new:
         return document
-    return drawn_once(document, new, _constant(units_of(table, unit.columns), table, new))
+    names = [name for name in new if name in source.columns]
+    return drawn_once(document, new, source.constant_columns(unit.columns, names, context)[0])
 
 
 def newly_sensitive(document: Document, before: Document) -> tuple[str, ...]:
@@ -385,19 +415,21 @@ def drawn_once(document: Document, new: Sequence[str], found: Sequence[str]) -> 
     return replace(document, unit=replace(document.unit, constant=(*kept, *found)))
 
 
-def _constant(codes: Codes, table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that are the same in all rows of every unit."""
-    return tuple(
-        name
-        for name in names
-        if name in table.columns
-        and not varying_units(codes, factorize(table.column(name))[0]).any()
+def constant_columns(
+    table: Table, columns: Sequence[str], names: Sequence[str]
+) -> tuple[tuple[str, ...], int]:
+    """Return the columns that are the same in all rows of every unit, and the largest's rows.
+
+    Raises
+    ------
+    TableError
+        If a column that names the unit is missing in a row.
+    """
+    codes = units_of(table, columns)
+    found = tuple(
+        name for name in names if not varying_units(codes, factorize(table.column(name))[0]).any()
     )
-
-
-def idle_bound(unit: Unit, codes: Codes) -> str:
-    """Say that K is larger than any unit; empty where it is not."""
-    return beyond_largest(unit, int(np.bincount(codes).max()))
+    return found, int(np.bincount(codes).max())
 
 
 def beyond_largest(unit: Unit, largest: int) -> str:

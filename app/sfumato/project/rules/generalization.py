@@ -31,14 +31,14 @@ from sfumato.project.document.generalization import (
     PublicCountsFile,
 )
 from sfumato.project.document.model import ViewRule
-from sfumato.project.release.table_survey import TableSurvey
+from sfumato.project.release.table_survey import Survey
 from sfumato.project.rules.text import RulesSection, suggestion
 
 
 def hierarchies_in(
     listed: RulesSection,
     columns: Sequence[ColumnSpec],
-    table: Table | TableSurvey,
+    table: Table | Survey,
     folder: Path | None,
 ) -> dict[str, Recipe]:
     """Return the hierarchies that rules list, by column.
@@ -80,7 +80,7 @@ def hierarchies_in(
 
 
 def _from_file(
-    section: RulesSection, spec: ColumnSpec, table: Table | TableSurvey, folder: Path | None
+    section: RulesSection, spec: ColumnSpec, table: Table | Survey, folder: Path | None
 ) -> Taxonomy:
     name = section.required_text("file")
     section.finish()

@@ -35,7 +35,7 @@ from sfumato.formats.terms import MOST_CHARACTERS, TERM_TITLES, ReleaseTerms, Te
 from sfumato.project.document.edits import needs_domain, with_spacing
 from sfumato.project.document.model import MOST_RECIPIENTS, Document, PolicyEntry, Recipient, Unit
 from sfumato.project.errors import RulesError
-from sfumato.project.release.table_survey import Survey, TableSurvey, completed_entry, surveyed
+from sfumato.project.release.table_survey import Survey, completed_entry, surveyed
 from sfumato.project.rules.generalization import (
     generalization_in,
     hierarchies_in,
@@ -97,7 +97,7 @@ def record_key_in(text: str) -> str | None:
 
 def apply_rules(
     text: str,
-    table: Table | TableSurvey,
+    table: Table | Survey,
     document: Document,
     folder: Path | None = None,
     noise: KeyedNoise | None = None,
@@ -167,7 +167,7 @@ def _spaced(document: Document, rules: RulesSection) -> Document:
         raise rules.explained("level_spacing", error) from None
 
 
-def _record_key(rules: RulesSection, table: Table | TableSurvey) -> str | None:
+def _record_key(rules: RulesSection, table: Table | Survey) -> str | None:
     name = rules.text("record_key")
     if name is not None and name not in table.columns:
         raise rules.error(

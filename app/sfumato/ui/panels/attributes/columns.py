@@ -24,13 +24,15 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document, Unit
-from sfumato.project.release.leaving_units import propose_batched_unit
-from sfumato.project.release.table_survey import TableSurvey, measured_for_unit, surveyed
-from sfumato.project.release.units import beyond_largest, idle_bound, propose_unit, unit_sentence
+from sfumato.project.release.table_survey import (
+    TableSurvey,
+    measured_for_unit,
+    surveyed,
+)
+from sfumato.project.release.units import beyond_largest, unit_of_columns, unit_sentence
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.state.session import Session
@@ -342,20 +344,15 @@ def _proposed(
     """
     context.report(0.0, "Looking for what is the same in rows that belong together")
     price = None
-    if isinstance(source, TableSurvey):
-        unit, largest = propose_batched_unit(document, source.table, columns, most_rows, context)
-        idle = beyond_largest(unit, largest)
-    else:
-        if most_rows is None:
-            alone = document.with_unit(None)
-            with suppress(SfumatoError):  # the unit or the policy say what is wrong
-                price = price_of_unit(alone, source, columns, noise, Part(context, 0.1, 0.9))
-                most_rows = price.proposed
-        unit = propose_unit(document, source, columns, most_rows)
-        idle = idle_bound(unit, units_of(source, columns))
-    document = document.with_unit(unit)
-    document = measured_for_unit(document, surveyed(source), noise)
-    return document, _UnitTold(document.unit, idle, price)
+    if most_rows is None and isinstance(source, Table):
+        alone = document.with_unit(None)
+        with suppress(SfumatoError):  # the unit or the policy say what is wrong
+            price = price_of_unit(alone, source, columns, noise, Part(context, 0.1, 0.9))
+            most_rows = price.proposed
+    survey = surveyed(source)
+    unit, largest = unit_of_columns(document, survey, columns, most_rows, context)
+    document = measured_for_unit(document.with_unit(unit), survey, noise)
+    return document, _UnitTold(document.unit, beyond_largest(unit, largest), price)
 
 
 class RecordKeyField(Card):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -42,13 +42,12 @@ from sfumato.project.document import edits
 from sfumato.project.document.edits import (
     needs_domain,
     with_coding,
-    with_fixed_domains,
     with_pseudonym,
     with_roles,
 )
 from sfumato.project.document.model import Document
 from sfumato.project.release.byproducts import released_weights
-from sfumato.project.release.leaving_units import with_once_drawn_in_batches
+from sfumato.project.release.table_survey import surveyed, with_fixed_domains
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import filled_in
@@ -71,7 +70,7 @@ from sfumato.ui.panels.attributes.columns import (
 )
 from sfumato.ui.panels.attributes.detail import Detail
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.state.insights import ROWS_AT_ONCE, SurveyedTable
+from sfumato.ui.state.insights import ROWS_AT_ONCE, column_source
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column, row
 from sfumato.ui.widgets.messages import MessageKind, error_words
 from sfumato.ui.widgets.paint_queue import Steps
@@ -351,25 +350,23 @@ class AttributesPanel(Panel):
 
     def _edit(self, text: str, document: Document) -> None:
         """Make an edit, after looking up what it asks for: domains, and what a unit draws once."""
-        session, table, before = self.session, self.session.table, self.session.document
+        session, before = self.session, self.session.document
+        source, rows = column_source(session.held), session.table
         waiting = [spec for spec in document.sensitive if needs_domain(spec)]
         unit_draws = document.unit is not None and newly_sensitive(document, before)
-        if session.batched is not None and (waiting or unit_draws):
-            work = partial(_completed_in_batches, document, before, waiting, session.batched)
-            self._edit_later(text, work)
-            return
-        if table is None or not (waiting or document.unit):
+        if source is None or not (waiting or unit_draws):
             session.edit(text, document)
             return
         known = {spec.name: self._known_domain(spec) for spec in waiting}
         domains = {name: domain for name, domain in known.items() if domain is not None}
+        survey = surveyed(source)
 
-        def complete(_context: Context) -> Document:
-            changed = with_fixed_domains(document, table, domains)
-            return with_once_drawn(changed, before, table)
+        def complete(context: Context) -> Document:
+            changed = with_fixed_domains(document, survey, domains)
+            return with_once_drawn(changed, before, survey, context)
 
         told = len(domains) == len(waiting) and document.unit is None
-        if table.rows <= ROWS_AT_ONCE or told:
+        if told or (rows is not None and rows.rows <= ROWS_AT_ONCE):
             try:
                 session.edit(text, complete(Silent()))
             except SfumatoError as error:
@@ -547,16 +544,3 @@ class AttributesPanel(Panel):
         changed = replace(spec, binning=binning, domain=None)
         words = tr("Name a bin of {column}")
         self._edit(filled_in(words, column=spec.name), self.session.document.with_column(changed))
-
-
-def _completed_in_batches(
-    document: Document,
-    before: Document,
-    waiting: Sequence[ColumnSpec],
-    batched: SurveyedTable,
-    context: Context,
-) -> Document:
-    """Look up in all rows what an edit asks for (for a job)."""
-    for spec in waiting:
-        document = document.with_column(batched.survey.with_domain(spec))
-    return with_once_drawn_in_batches(document, before, batched.table, context)
