@@ -74,12 +74,12 @@ def views_keeping_most(
             kept = _kept(tried, looked)
             better += [(kept, tried)] if kept > now else []
     for _, tried in sorted(better, key=lambda one: one[0], reverse=True):
-        if _can_be_released(tried, looked):
+        if can_be_released(tried, looked):
             return tried, True
     return document, False
 
 
-def _can_be_released(document: Document, looked: _Looked) -> bool:
+def can_be_released(document: Document, looked: _Looked) -> bool:
     """Return whether every recipient's view holds what is asked of it."""
     document, columns, _ = looked(document)
     try:

@@ -26,7 +26,7 @@ from sfumato.analysis.findings import (
 from sfumato.analysis.mechanism_choice import choices_of, statements_like
 from sfumato.analysis.missing_checks import told_reasons
 from sfumato.analysis.open_figures import left_out
-from sfumato.analysis.planned_views import MOST_COLUMNS, views_keeping_most
+from sfumato.analysis.planned_views import MOST_COLUMNS, can_be_released, views_keeping_most
 from sfumato.analysis.readiness import attributes_in, check_rows, looked_at, mended
 from sfumato.analysis.readiness_checks import CHECKS_OF_ROWS
 from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
@@ -494,7 +494,12 @@ class _Planner:
         names = [one.name for one in kept.left if one.name not in important]
         self.steps += [] if few else map(PlanStep, kept.sentences)
         if names:
-            self.document = left_out(self.document, names)
+            without = left_out(self.document, names)
+            if few:  # of fewer columns, fewer cells may be suppressed
+                without = self._with_views(without, Silent()) if _quasi(without) else without
+                if not (_quasi(without) and can_be_released(without, self._looked)):
+                    return False
+            self.document = without
             words = "Left out, since nobody would see anything of them: {columns}."
             if few:
                 words = "Left out, too, since single cells would tell nothing of them: {columns}."
