@@ -24,7 +24,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.look.wording import filled_in
 from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
 from sfumato.ui.panels.base import PanelState, catch_up
 from sfumato.ui.state.session import Session
@@ -103,11 +102,10 @@ class KnowledgeButton(QPushButton):
         else:
             shown = ", ".join(names[:MOST_NAMED])
             more = len(names) - MOST_NAMED
-            self.setText(filled_in(self.tr("{names} and {more} more"), names=shown, more=more))
+            self.setText(self.tr("{names} and {more} more").format(names=shown, more=more))
         self.setToolTip(
-            filled_in(
-                self.tr("The columns by which the attacker looks a person up: {names}"),
-                names=", ".join(names) or "–",
+            self.tr("The columns by which the attacker looks a person up: {names}").format(
+                names=", ".join(names) or "–"
             )
         )
 
