@@ -66,7 +66,10 @@ def _build(name: str, folder: Path, app: Path) -> Build:
 def beside(
     name: str, started: Started, other: Started, other_name: str, forget: object = None
 ) -> Case:
-    """Return a process beside another; `forget` takes away what it leaves, before each round."""
+    """Return a process beside another, which the case's name has: a job has several of them.
+
+    `forget` takes away what it leaves, before each round.
+    """
 
     def run(process: Started) -> None:
         if callable(forget):
@@ -78,7 +81,7 @@ def beside(
     started.forget()
     other.forget()
     return Case(
-        name,
+        f"{name}, beside {other_name}",
         partial(run, started),
         partial(run, other),
         started.peak_mb,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.errors import LevelError
-from sfumato.engine.core.values import Flags, Floats, Integers
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers, distinct
 from sfumato.engine.disclosure.group_tails import Tails, count_law, release_tails
 
 _BERRY_ESSEEN: Final = 0.56
@@ -162,6 +162,30 @@ def passes(found: Tails, delta: float) -> Flags:
     return (least >= delta - _HAIR) | (most >= 1.0 - delta - _HAIR)
 
 
+class DistinctCells(NamedTuple):
+    """The stored entries of counts in groups, by the group's size and the count.
+
+    Parameters
+    ----------
+    sizes, counts
+        Each pair of them that occurs, once, shape (k,).
+    places
+        Which pair each entry has.
+    """
+
+    sizes: Integers
+    counts: Integers
+    places: Indices
+
+    @classmethod
+    def of(cls, counts: scipy.sparse.csr_array) -> DistinctCells:
+        """Return those of counts as `private_groups` takes them."""
+        sizes: Integers = np.add.reduceat(counts.data, counts.indptr[:-1]).astype(np.int64)
+        most = int(counts.data.max()) + 1
+        found, places = distinct(np.repeat(sizes, np.diff(counts.indptr)) * most + counts.data)
+        return cls(*np.divmod(found, most), places)
+
+
 def private_groups(
     rule: PrivacyTest,
     counts: scipy.sparse.csr_array,
@@ -169,6 +193,7 @@ def private_groups(
     size_of_domain: int,
     epsilon: float,
     delta: float,
+    cells: DistinctCells | None = None,
 ) -> Flags:
     """Return which groups pass a test when they are perturbed whole, shape (G,).
 
@@ -182,6 +207,8 @@ def private_groups(
         (`sfumato.engine.table.micro_groups.value_counts`); no group is empty.
     retention, size_of_domain, epsilon, delta
         As for `allowed_size`.
+    cells
+        Those of the counts, where they are known already.
     """
     check_limits(rule, epsilon, delta)
     _check_retention(retention)
@@ -195,10 +222,14 @@ def private_groups(
     private = sizes <= largest_possible(
         retention, size_of_domain, np.maximum.reduceat(counts.data, starts) / sizes, epsilon, delta
     )
+    cells = cells or DistinctCells.of(counts)
     asked = private[row]
-    n, c = sizes[row][asked], counts.data[asked]
-    found = passes(release_tails(n, c, n, retention, size_of_domain, epsilon), delta)
-    private[row[asked][~found]] = False
+    places = cells.places[asked]
+    found = np.zeros(len(cells.sizes), dtype=np.bool_)
+    found[places] = True
+    n, c = cells.sizes[found], cells.counts[found]
+    found[found] = passes(release_tails(n, c, n, retention, size_of_domain, epsilon), delta)
+    private[row[asked][~found[places]]] = False
     return np.asarray(private, dtype=np.bool_)
 
 

@@ -277,7 +277,13 @@ def violating_groups(
         return np.full(grouped.groups, retention == 1.0)
     if trials is None:
         return ~private_groups(
-            limits.rule, grouped.counts, retention, grouped.values, limits.epsilon, limits.delta
+            limits.rule,
+            grouped.counts,
+            retention,
+            grouped.values,
+            limits.epsilon,
+            limits.delta,
+            grouped.cells if limits.rule is PrivacyTest.EXACT else None,
         )
     if limits.rule is not PrivacyTest.EXACT:
         allowed = allowed_size(

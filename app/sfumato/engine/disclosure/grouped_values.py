@@ -15,6 +15,7 @@ import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.values import Floats, Integers
+from sfumato.engine.disclosure.group_privacy import DistinctCells
 from sfumato.engine.disclosure.resampled_law import ResampledLaw
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.randomness.keys import uniforms
@@ -89,6 +90,11 @@ class GroupedValues:
     def cell_groups(self) -> Integers:
         """The group of each stored entry of `counts`."""
         return np.repeat(np.arange(self.groups), np.diff(self.counts.indptr))
+
+    @cached_property
+    def cells(self) -> DistinctCells:
+        """The stored entries of `counts` by size and count, the same for every recipient."""
+        return DistinctCells.of(self.counts)
 
     def merged(self, attributes: tuple[PublicAttribute, ...]) -> GroupedValues:
         """Return the groups that some attributes tell apart, or coarser ones in their place."""
