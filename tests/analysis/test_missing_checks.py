@@ -11,8 +11,7 @@ from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import RemedyKind
 from sfumato.analysis.readiness import mended
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, MissingRule, Role
-from sfumato.engine.table.missing_reasons import MissingReasons
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import MissingReasons, Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from tests.analysis.test_readiness import checks, finding, found_in
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.project.release.engine import class_facts
-from sfumato.project.release.local_engine import LocalRows
+from sfumato.project.release.engine import LocalRows, class_facts
 from sfumato.project.release.workers import KeySource
 from tests.cluster.sent import DEATHS, OF_UNITS, drive, facts_by_hand, send
 from tests.thorough import tried

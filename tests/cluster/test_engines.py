@@ -22,9 +22,8 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import KeyFileError
 from sfumato.project.release import workers
-from sfumato.project.release.engine import released, view_facts
+from sfumato.project.release.engine import LocalRows, released, view_facts
 from sfumato.project.release.group_shuffle import grouped_entries, mark_of, marks_as_told
-from sfumato.project.release.local_engine import LocalRows
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.workers import KeySource, read_plan
 from tests.cluster.engine_cases import CASES, REFUSED, answer, in_parts

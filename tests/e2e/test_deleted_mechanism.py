@@ -63,7 +63,7 @@ from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
-from sfumato.ui.panels.policy.board.drawer import DRAWER
+from sfumato.ui.panels.policy.board.page import DRAWER
 from sfumato.ui.state.settings import MemoryStore
 
 table_file, rules, mechanism = sys.argv[2:5]

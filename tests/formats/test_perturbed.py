@@ -23,7 +23,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.bundles.contents import SeenView
-from sfumato.formats.bundles.examples import example_rows
+from sfumato.formats.bundles.readme import example_rows
 from sfumato.formats.bundles.writing import write_bundle
 from tests.formats.bundles import case, code_blocks, facts_of, plain_contents
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from sfumato.ui.panels.policy.board.drawer import DRAWER
+from sfumato.ui.panels.policy.board.page import DRAWER
 from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets.messages import MessageBar, MessageView
 

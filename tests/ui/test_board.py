@@ -13,14 +13,13 @@ from PySide6.QtGui import QAccessible, QFontMetricsF
 from PySide6.QtWidgets import QLabel
 
 from sfumato.analysis.board import Gauges
-from sfumato.engine.core.columns import ColumnSpec, Kind, Role
-from sfumato.engine.core.leaving import Leaves
+from sfumato.engine.core.columns import ColumnSpec, Kind, Leaves, Role
 from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Recipient, ViewRule
 from sfumato.ui.look.theme import TextSize, font, scaled
 from sfumato.ui.panels.policy import PANEL
-from sfumato.ui.panels.policy.board.drawer import DRAWER
+from sfumato.ui.panels.policy.board.page import DRAWER
 from sfumato.ui.panels.policy.board.view import DRAGGED, NARROWEST
 from sfumato.ui.panels.policy.board.words import gauge_texts
 from sfumato.ui.panels.policy.whole_plan import PlanDialog

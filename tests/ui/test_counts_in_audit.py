@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.count_losses import answer_of_counts
-from sfumato.analysis.count_readiness import release_counts
+from sfumato.analysis.count_tables import answer_of_counts, release_counts
 from sfumato.analysis.questions import question_called
 from sfumato.analysis.record_losses import RecordLosses
 from sfumato.engine.core.columns import Domain

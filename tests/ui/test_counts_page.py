@@ -16,7 +16,7 @@ from sfumato.project.approval import add_approver
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.approval import ApproveDialog
 from sfumato.ui.panels.releases.ledger import STATE
-from sfumato.ui.panels.releases.withdrawing import WithdrawDialog
+from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click, dialog_of, enter, messages, on_screen, type_into
 

@@ -23,7 +23,7 @@ from sfumato.ui.panels.releases.ledger import (
     contradictions,
     line_of,
 )
-from sfumato.ui.panels.releases.withdrawing import WithdrawDialog
+from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from tests.project import adopting as made
 from tests.project.making import PASSPHRASE, new_project
 from tests.ui.hands import click, dialog_of, messages, on_screen, type_into

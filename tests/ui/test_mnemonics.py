@@ -24,8 +24,6 @@ from sfumato.ui.dialogs.base import (
     UnsealedDialog,
 )
 from sfumato.ui.dialogs.databases import DatabaseDialog
-from sfumato.ui.dialogs.next_edition import NextEditionDialog
-from sfumato.ui.dialogs.recovery import RecoverDialog, SheetDialog
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.import_page import MissingTextsDialog, ReadingDialog
@@ -37,7 +35,9 @@ from sfumato.ui.panels.releases.approval import (
     ApproverDialog,
     RemoveApproverDialog,
 )
-from sfumato.ui.panels.releases.withdrawing import WithdrawDialog
+from sfumato.ui.panels.releases.verification_view import WithdrawDialog
+from sfumato.ui.shell.next_edition import NextEditionDialog
+from sfumato.ui.state.recovering import RecoverDialog, SheetDialog
 from sfumato.ui.widgets.keyboard import letter_of, reached_by_letter, with_letters
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 

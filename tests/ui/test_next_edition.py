@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.engine.core.columns import Domain, Role
 from sfumato.project.project_file import ProjectFile
-from sfumato.ui.dialogs.next_edition import NextEditionDialog
+from sfumato.ui.shell.next_edition import NextEditionDialog
 from tests.project.making import CHEAP, PASSPHRASE
 from tests.ui.hands import click, dialog_of, load_table, message_button, messages, press, settle
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QImage, QTextCursor, QTextDocument, QTextTable
 from PySide6.QtWidgets import QApplication
 
-from sfumato.ui.look.prose import set_prose
+from sfumato.ui.dialogs.help import set_prose
 from sfumato.ui.look.theme import current_theme, scaled
 
 TEXT = """\

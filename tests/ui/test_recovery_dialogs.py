@@ -11,8 +11,8 @@ from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery_sheet import recover
 from sfumato.ui.dialogs.base import OpenPassphraseDialog
-from sfumato.ui.dialogs.recovery import RecoverDialog, SheetDialog
 from sfumato.ui.state import recovering
+from sfumato.ui.state.recovering import RecoverDialog, SheetDialog
 from tests.project.making import CHEAP, PASSPHRASE, new_project
 from tests.ui.hands import click, dialog_of, messages, on_screen, settle, type_into
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.ui.dialogs.base import NewPassphraseDialog
-from sfumato.ui.panels.policy.board.drawer import DRAWER
+from sfumato.ui.panels.policy.board.page import DRAWER
 from tests.ui.hands import click, dialog_of, settle, type_into
 
 PASSPHRASE = "seven pears under glass"

@@ -21,9 +21,8 @@ from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.verdicts import Readiness, ReleaseRisk, grade_of
 from sfumato.analysis.view_checks import seen_by, shown_to
 from sfumato.analysis.worth import ColumnWorth, behind_of, columns_worth
-from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.columns import ColumnSpec, Leaves, Role, leaves_unperturbed
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.leaving import Leaves, leaves_unperturbed
 from sfumato.engine.core.progress import Context, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.best_guess import (

@@ -16,6 +16,12 @@ from typing import Final
 import numpy as np
 
 from sfumato.analysis.answers import Severity
+from sfumato.analysis.column_checks import (
+    codes_among_numbers,
+    outdated_measurements,
+    told_reasons,
+    unmet_levels,
+)
 from sfumato.analysis.findings import (
     About,
     Decided,
@@ -28,8 +34,6 @@ from sfumato.analysis.findings import (
     telling_columns,
 )
 from sfumato.analysis.guarantee import promise_is_empty
-from sfumato.analysis.level_checks import outdated_measurements, unmet_levels
-from sfumato.analysis.missing_checks import codes_among_numbers, told_reasons
 from sfumato.analysis.open_figures import in_views
 from sfumato.analysis.shown_columns import SMALL, ClassCounts, ColumnView, look_of
 from sfumato.analysis.sufficing_remedy import sufficing_drop

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sfumato.analysis.board import Gauges, gauges_of
+from sfumato.analysis.column_checks import told_reasons
 from sfumato.analysis.columns_left import kept_columns
 from sfumato.analysis.findings import (
     Examined,
@@ -24,7 +25,6 @@ from sfumato.analysis.findings import (
     telling_columns,
 )
 from sfumato.analysis.mechanism_choice import choices_of, statements_like
-from sfumato.analysis.missing_checks import told_reasons
 from sfumato.analysis.open_figures import left_out
 from sfumato.analysis.planned_views import MOST_COLUMNS, can_be_released, views_keeping_most
 from sfumato.analysis.readiness import attributes_in, check_rows, looked_at, mended

@@ -25,7 +25,7 @@ COMMANDS: Final = {
         ),
     ),
     "check": ("release", Sentence("Say whether releases are ready to be made.")),
-    "propose": ("propose", Sentence("Propose a plan by which every release is safe.")),
+    "propose": ("policy", Sentence("Propose a plan by which every release is safe.")),
     "worth": ("worth", Sentence("Say how many true records each recipient's columns are worth.")),
     "release": ("release", Sentence("Make a recipient's bundle and record it.")),
     "plan": (
@@ -43,7 +43,7 @@ COMMANDS: Final = {
         "release",
         Sentence("Say that a release was wrong; the ledger keeps it, with the reason."),
     ),
-    "publish": ("publish", Sentence("Publish the generalized table and record it.")),
+    "publish": ("diversity", Sentence("Publish the generalized table and record it.")),
     "table": (
         "table",
         Sentence("List the released tables of counts, or make one for a recipient."),
@@ -85,7 +85,7 @@ COMMANDS: Final = {
     "query": ("groups", Sentence("Answer count queries from each release, with the truth.")),
     "adopt": ("adopt", Sentence("Take a release made elsewhere onto the ladder.")),
     "terms": (
-        "terms",
+        "project",
         Sentence("Show or state for what, until when and how recipients may use releases."),
     ),
     "row-order": ("project", Sentence("Show or choose the row order of releases.")),
@@ -96,7 +96,7 @@ COMMANDS: Final = {
     "ledger": ("project", Sentence("List the ledger and check its chain.")),
     "source": ("project", Sentence("Show the source table, or say where it is now.")),
     "next": (
-        "next_edition",
+        "project",
         Sentence("Say what the next edition of the table changes, and go on with it."),
     ),
     "seal": (

@@ -124,7 +124,7 @@ APPROVERS = Command(
 
 def _run_approve(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.approval import approve, approve_contents, approvers
-    from sfumato.project.count_tables.approving import content_of_counts
+    from sfumato.project.count_tables.making import content_of_counts
     from sfumato.project.errors import ReleaseError
 
     if bool(arguments.column) != (arguments.epsilon is not None):

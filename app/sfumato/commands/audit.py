@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sfumato.analysis.questions import all_questions
-from sfumato.commands.shared.answers import lines_of_answers
 from sfumato.commands.shared.command import (
     JSON,
     PROJECT,
@@ -26,6 +25,7 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.groups import ATTRIBUTE, KNOWS, recipient_called
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
+from sfumato.commands.shared.remarks import lines_of_answers
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
 from sfumato.engine.core.wording import Sentence

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from sfumato.analysis.questions import question_called
 from sfumato.commands.audit import question_command
-from sfumato.commands.shared.answers import lines_of_answers
 from sfumato.commands.shared.command import (
     PROJECT,
     Command,
@@ -28,6 +27,7 @@ from sfumato.commands.shared.groups import (
     recipient_called,
 )
 from sfumato.commands.shared.opening import opened_by_parts
+from sfumato.commands.shared.remarks import lines_of_answers
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence

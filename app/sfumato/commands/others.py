@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from sfumato.commands.shared.answers import lines_of_answers
 from sfumato.commands.shared.command import (
     JSON,
     PROJECT,
@@ -22,7 +21,7 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.groups import with_decision
 from sfumato.commands.shared.opening import MEMORY, open_project, opened_by_parts
-from sfumato.commands.shared.remarks import lines_of
+from sfumato.commands.shared.remarks import lines_of, lines_of_answers
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.language import said, worded

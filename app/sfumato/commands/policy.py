@@ -1,9 +1,10 @@
-"""The policy: what protects each sensitive column, by which settings, and at which levels."""
+"""The policy: what protects each sensitive column, by which settings and levels; a whole plan."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.commands.shared.command import (
@@ -16,7 +17,7 @@ from sfumato.commands.shared.command import (
     option,
     repeated,
 )
-from sfumato.commands.shared.opening import MEMORY, known_source, open_project
+from sfumato.commands.shared.opening import MEMORY, known_source, open_project, opened_by_parts
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.language import localized, said, worded
@@ -24,6 +25,7 @@ from sfumato.formats.language import localized, said, worded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sfumato.analysis.safe_plan import SafePlan
     from sfumato.engine.mechanisms.base import Mechanism, Statement
     from sfumato.engine.mechanisms.setting_specs import SettingSpec
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -479,4 +481,51 @@ POLICY = Command(
         ' --set highest=100000 --recipient "Public file" --level 0.5',
         "sfumato policy clinic.sfumato --column illness --set theta=5 --set limits.HIV=0.1,0.3",
     ),
+)
+
+
+# ----- a whole plan in one step: what makes every release safe, and worth most
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.safe_plan import propose_plan
+
+    applies = arguments.apply
+    with opened_by_parts(arguments, terminal, 0.2, not applies) as (project, table, context):
+        plan = propose_plan(project.document, table, project.keys, project.releases, context)
+        if applies:
+            project.save_document(plan.document)
+    told = {**plan.plain(), "applied": applies}
+    terminal.tell(arguments.json, told, _lines(plan, arguments.project, applies=applies))
+    return ExitCode.OK if plan.is_safe else ExitCode.CHECK_FAILED
+
+
+def _lines(plan: SafePlan, project: Path, *, applies: bool) -> Iterator[str]:
+    yield said(plan.summary)
+    for step in plan.steps:
+        yield f"  - {said(step.told)}"
+        if step.why:
+            yield f"    {said(step.why)}"
+    for each in plan.after:
+        for one in each.standing:
+            yield worded("{name}: left: {finding}", name=each.recipient, finding=one.sentence)
+    yield from map(said, plan.outcomes)
+    if not plan.steps:
+        return
+    if applies:
+        yield worded("The project goes by this plan from now on.")
+    else:
+        yield worded("Nothing is changed yet.")
+        yield f"  sfumato propose {project} --apply"
+
+
+PROPOSE = Command(
+    (
+        *PROJECT,
+        flag("--apply", "let the project go by the plan from now on"),
+        MEMORY,
+        JSON,
+    ),
+    _run,
+    ("sfumato propose clinic.sfumato", "sfumato propose clinic.sfumato --apply"),
 )

@@ -1,4 +1,4 @@
-"""What a project holds: its rules, source table, row order, ledger, seal and passphrase."""
+"""What a project holds: rules, source table, its next edition, order, terms, ledger, passphrase."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sfumato.commands.shared.command import (
     Command,
     ExitCode,
     Terminal,
+    argument,
     file_argument,
     flag,
     one_of,
@@ -32,6 +33,7 @@ from sfumato.commands.shared.opening import (
     tell_versions,
 )
 from sfumato.commands.shared.remarks import lines_of
+from sfumato.engine.core.progress import Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, worded
 from sfumato.project.errors import LedgerTampered
@@ -369,4 +371,100 @@ RECOVERY_SHEET = Command(
     ),
     _run_recovery_sheet,
     ("sfumato recovery-sheet clinic.sfumato --out sheet.html",),
+)
+
+
+# ----- what recipients may do with releases: shown, or stated for every release to come
+
+
+def _run_terms(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.formats.language import said, worded
+    from sfumato.formats.terms import TERM_TITLES, ReleaseTerms
+
+    stated = {name: getattr(arguments, name) for name in TERM_TITLES}
+    given = {name: text.strip() for name, text in stated.items() if text is not None}
+    with open_project(arguments, terminal, read_only=not given) as project:
+        terms = project.document.terms or ReleaseTerms()
+        if given:
+            terms = replace(terms, **given)
+            project.save_document(replace(project.document, terms=terms.or_none))
+    plain = dict(terms.stated)
+    lines = [f"{said(TERM_TITLES[name])}: {text}" for name, text in plain.items()]
+    nothing = worded("No terms are stated: the README tells recipients to ask you.")
+    terminal.tell(arguments.json, plain, iter(lines or [nothing]))
+    return ExitCode.OK
+
+
+TERMS = Command(
+    (
+        *PROJECT,
+        option("--controller", "NAME", "who is responsible for the table"),
+        option("--purpose", "TEXT", "what releases may be used for"),
+        option("--conditions", "TEXT", "what recipients have to keep to"),
+        option("--valid-until", "DAY", "the last day on which releases may be used, as 2027-12-31"),
+        option("--contact", "TEXT", "whom recipients ask"),
+        JSON,
+    ),
+    _run_terms,
+    (
+        "sfumato terms clinic.sfumato",
+        'sfumato terms clinic.sfumato --purpose "Research on housing" --valid-until 2027-12-31',
+        'sfumato terms clinic.sfumato --valid-until ""',
+    ),
+)
+
+
+# ----- the next edition of a project's table: what it changes, and taking it
+
+
+def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.next_edition import edition_answer
+    from sfumato.commands.shared.remarks import lines_of_answers
+    from sfumato.formats.reading import Note, place_of
+    from sfumato.project.next_edition import look_at_edition, take_edition
+
+    place, stated = place_of(arguments.table), stated_reading(arguments)
+    before = None if arguments.before is None else place_of(arguments.before)
+    looking = arguments.dry_run
+    notes: list[Note] = []
+    with open_project(arguments, terminal, read_only=looking) as project:
+        with terminal.working() as context:
+            part = Part(context, 0.0, 0.6)
+            changes = look_at_edition(project, place, part, stated, before)
+            answer = edition_answer(project.document, project.releases, changes)
+            if not looking:
+                memory, rest = arguments.memory * 1e6, Part(context, 0.6, 1.0)
+                take_edition(project, place, changes, rest, notes.append, memory, stated)
+        source = project.document.source
+    plain = {**answer.plain("next edition"), "taken": not looking}
+    terminal.tell(arguments.json, plain, lines_of_answers([answer]))
+    for line in lines_of(notes, source.options if source else {}):
+        terminal.note(line)
+    terminal.note(
+        worded("Nothing is saved.")
+        if looking
+        else worded("It has taken the table's place, and all that was decided goes on.")
+    )
+    return ExitCode.OK
+
+
+NEXT = Command(
+    (
+        *PROJECT,
+        argument("table", metavar="TABLE", help="the next edition: a file, or a database"),
+        option(
+            "--before",
+            "FILE",
+            "where the table of before is now, if neither at its place nor beside the project",
+        ),
+        flag("--dry-run", "say what it changes and take nothing"),
+        READING,
+        MEMORY,
+        JSON,
+    ),
+    _run,
+    (
+        "sfumato next clinic.sfumato clinic-december.csv --dry-run",
+        "sfumato next clinic.sfumato clinic-december.csv",
+    ),
 )

@@ -183,7 +183,7 @@ RELEASE = Command(
 
 
 def _run_withdraw(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.count_tables.withdrawing import count_table_called, withdraw_counts
+    from sfumato.project.count_tables.making import count_table_called, withdraw_counts
     from sfumato.project.withdrawal import release_called, withdraw
 
     with open_project(arguments, terminal) as project:

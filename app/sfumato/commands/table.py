@@ -45,7 +45,7 @@ def _run_table(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _make(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.count_readiness import release_counts
+    from sfumato.analysis.count_tables import release_counts
     from sfumato.analysis.readiness import plain as plain_findings
     from sfumato.project.count_tables.held import count_tables_in, loss_by_tables
 
@@ -80,7 +80,7 @@ def _make(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _check(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.count_readiness import check_counts
+    from sfumato.analysis.count_tables import check_counts
     from sfumato.analysis.readiness import plain
 
     with opened_by_parts(arguments, terminal, 0.2) as (project, table, context):

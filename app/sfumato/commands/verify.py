@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from sfumato.commands.shared.answers import lines_of_answers
 from sfumato.commands.shared.command import (
     BY_PROJECT,
     JSON,
@@ -18,6 +17,7 @@ from sfumato.commands.shared.command import (
     seal_as_check,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
+from sfumato.commands.shared.remarks import lines_of_answers
 from sfumato.project.errors import LedgerTampered
 
 

@@ -36,9 +36,9 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import NativeColumn, target_of
+from sfumato.formats.columns.parsing import outside_years
 from sfumato.formats.columns.settling import usable_names
 from sfumato.formats.columns.typed import finished
-from sfumato.formats.columns.years import outside_years
 from sfumato.formats.database_columns import DatabaseColumn, frame_as_described
 from sfumato.formats.errors import (
     BadAddress,
@@ -52,7 +52,7 @@ from sfumato.formats.errors import (
 )
 from sfumato.formats.long_texts import LongTexts
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.parquet_dates import periods_in, zone_notes
+from sfumato.formats.parquet_columns import periods_in, zone_notes
 from sfumato.formats.table_format import ReadResult, TableFormat, refuse_many_cells
 
 _SCHEMES: Final = ("postgresql://", "postgres://")

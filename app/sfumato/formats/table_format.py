@@ -16,8 +16,7 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.periods import Period
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Integers
-from sfumato.engine.table.missing_reasons import MissingReasons
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import MissingReasons, Table
 from sfumato.formats.columns.arrays import Chosen, NativeColumn, is_ordered
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
 from sfumato.formats.files import digest_of

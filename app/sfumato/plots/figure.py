@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +20,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
 
+from sfumato.analysis.answers import AnswerFigure
 from sfumato.engine.core.values import Bytes
 from sfumato.plots.style import PlotStyle
 
@@ -377,3 +380,12 @@ def exported(figure: PlotFigure, kind: str, size: tuple[float, float] | None = N
         metadata={"Title": figure.headline},
     )
     return stream.getvalue()
+
+
+# ----- the plots that answers ask for
+
+
+def builder(figure: AnswerFigure) -> Callable[[PlotStyle], PlotFigure]:
+    """Return what draws a figure in a style: its ``build_…`` with its data bound."""
+    module, _, name = figure.plot.rpartition(".")
+    return partial(getattr(import_module(f"sfumato.plots.{module}"), name), *figure.data)

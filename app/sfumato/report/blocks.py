@@ -1,16 +1,17 @@
-"""What a report consists of, whatever it is written as."""
+"""What a report consists of, whatever it is written as, and answers as such parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from PySide6.QtGui import QImage
 
-from sfumato.engine.core.wording import Sentence, set_apart
+from sfumato.analysis.answers import Answer
+from sfumato.engine.core.wording import Sentence, as_sentence, joined, set_apart
 from sfumato.formats.language import said
-from sfumato.plots.figure import PlotFigure
+from sfumato.plots.figure import PlotFigure, builder
 from sfumato.plots.style import PlotStyle
 
 FONT: Final = "Inter"
@@ -166,3 +167,26 @@ class Drawn:
     headline: str
     svg: str = ""
     image: QImage | None = None
+
+
+# ----- answers as parts of a report
+
+
+def blocks_of(answer: Answer, about: str = "") -> Iterator[Block]:
+    """Return an answer's sentences, tables, pictures, remedies and notes.
+
+    Where a question has several answers, what this one is `about` stands before them.
+    """
+    told = joined(*map(as_sentence, answer.sentences))
+    if about:
+        told = joined(Sentence("{name}:", name=as_sentence(about)), told)
+    if told:
+        yield Paragraph(told)
+    for table in (one.without_values for one in answer.tables):
+        yield ReportGrid(table.header, table.texts, table.numeric)
+    for figure in answer.figures:
+        yield Picture(builder(figure), said(figure.caption))
+    if answer.remedies:
+        yield Bullets(tuple(answer.remedies))
+    if answer.notes:
+        yield Paragraph(joined(*map(as_sentence, answer.notes)), "note")

@@ -9,7 +9,7 @@ from itertools import islice
 from sfumato.analysis.board import recipients_in_order
 from sfumato.analysis.guarantee import EntryPromise
 from sfumato.analysis.verdicts import verdict_of
-from sfumato.engine.core.leaving import Leaves
+from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.wording import Sentence, as_sentence, joined
 from sfumato.engine.mechanisms.base import Promise, PromiseFigure
 from sfumato.engine.mechanisms.categorical import at_most

@@ -29,8 +29,8 @@ from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.small_groups import RiskSubject, answer_of_each, grouped_entries, risk_of_each
 from sfumato.analysis.verdicts import Readiness
 from sfumato.analysis.views import unique_by_recipient
+from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.leaving import Leaves
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Attribute, Table

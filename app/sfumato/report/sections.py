@@ -34,7 +34,6 @@ from sfumato.project.publication.publish import LIMITS
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.uniqueness import release_sentence
-from sfumato.report.answers import blocks_of
 from sfumato.report.blocks import (
     Block,
     Bullets,
@@ -43,6 +42,7 @@ from sfumato.report.blocks import (
     Report,
     ReportGrid,
     ReportSection,
+    blocks_of,
 )
 from sfumato.report.decision import decision
 from sfumato.report.history import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.engine.disclosure.feature_bins import BINS, Bins, Placed, bins_of
+from sfumato.engine.disclosure.boosted_trees import BINS, Bins, Placed, bins_of
 from sfumato.engine.disclosure.open_features import Design
 
 RNG = np.random.default_rng(5)

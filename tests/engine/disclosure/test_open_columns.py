@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_predict
 
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.disclosure.boosted_trees import TRIED
 from sfumato.engine.disclosure.open_columns import (
     _MANY_TERMS,
     _least_squares,
@@ -21,7 +22,6 @@ from sfumato.engine.disclosure.open_columns import (
     sample_rows,
 )
 from sfumato.engine.disclosure.open_features import UnperturbedColumn
-from sfumato.engine.disclosure.tree_splits import TRIED
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.generalization.counterfeits import entering_groups, group_sizes
+from sfumato.engine.generalization.editions import entering_groups, group_sizes
 
 VALUES = 3
 EDITIONS = 3

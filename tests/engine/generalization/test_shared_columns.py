@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.engine.generalization.checker import fewest_where_met, largest_belief
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.counts_checker import LabelledTable
-from sfumato.engine.generalization.meeting_checker import fewest_where_met, largest_belief
 from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.generalization.shared_columns import (
     MeetingClasses,

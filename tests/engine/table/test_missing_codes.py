@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.engine.table import missing_codes
 from sfumato.engine.table.missing_codes import codes_among, suspected_codes
-from sfumato.engine.table.missing_reasons import MissingReasons
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import MissingReasons, Table
 from tests.thorough import tried
 
 RNG = np.random.default_rng(20)

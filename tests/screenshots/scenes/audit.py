@@ -10,7 +10,7 @@ from typing import TypeVar
 import pandas as pd
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.count_readiness import release_counts
+from sfumato.analysis.count_tables import release_counts
 from sfumato.analysis.questions import question_called
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table

@@ -14,8 +14,8 @@ from sfumato.jobs import BugReport
 from sfumato.project import SUFFIX
 from sfumato.ui.dialogs.base import NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.dialogs.help import HelpDialog
-from sfumato.ui.dialogs.next_edition import NextEditionDialog
-from sfumato.ui.dialogs.recovery import RecoverDialog
+from sfumato.ui.shell.next_edition import NextEditionDialog
+from sfumato.ui.state.recovering import RecoverDialog
 from tests.screenshots.stage import Scene, Stage
 
 LONG_NAME = "Survey of admissions to the hospitals of the northern region 2024, final"

@@ -112,8 +112,7 @@ def facts_here(plan: Plan, keys: DerivedKeys, table: BatchedTable) -> dict[str, 
     PolicyError
         If the plan shows no quasi-identifiers.
     """
-    from sfumato.project.release.engine import view_facts
-    from sfumato.project.release.local_engine import LocalRows
+    from sfumato.project.release.engine import LocalRows, view_facts
 
     rows = LocalRows(list(table.columns), table.whole.batches.read)
     with _keys_in_variable(keys) as source:

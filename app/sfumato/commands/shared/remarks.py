@@ -1,4 +1,4 @@
-"""Remarks on how a table is read, as lines: once each, with rows, and what to type otherwise."""
+"""Lines of text: remarks on how a table is read, what to type otherwise, and answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sfumato.analysis.answers import Answer, AnswerTable
 from sfumato.formats.choices import ReadingChoice, cautions_first, choices_of, rows_sentence
 from sfumato.formats.errors import Way
 from sfumato.formats.language import said, worded
@@ -79,3 +80,33 @@ def to_type(choice: ReadingChoice) -> str:
         return " ".join(shlex.join([option, text]) for text in value if text)
     marks = _MARKS if setting is not None and setting.metavar == "MARK" else {"": "utf-8"}
     return shlex.join([option, marks.get(value, str(value))])
+
+
+# ----- answers as lines of text
+
+
+def lines_of_answers(found: Iterable[Answer]) -> Iterator[str]:
+    """Return what was found, below what it is about."""
+    last = ""
+    for answer in found:
+        about = said(answer.about)
+        if about not in ("", last):
+            yield about
+        last, indent = about, "  " if about else ""
+        for sentence in answer.sentences:
+            yield f"{indent}{said(sentence)}"
+        for table in answer.tables:
+            yield from (f"{indent}{line}" for line in lines_of_table(table.without_values))
+        yield from (f"{indent}- {said(remedy)}" for remedy in answer.remedies)
+
+
+def lines_of_table(table: AnswerTable) -> Iterator[str]:
+    """Return a table, its columns below one another; figures are set right."""
+    lines = (table.header, *table.texts)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (
+            cell.rjust(width) if place in table.numeric else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()

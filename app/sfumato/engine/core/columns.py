@@ -1,4 +1,4 @@
-"""What is known about each column: its role, its kind and the domain of its values."""
+"""What is known about each column: its role, kind and domain, and how it leaves."""
 
 from __future__ import annotations
 
@@ -516,3 +516,48 @@ def find_column(columns: Sequence[ColumnSpec], name: str) -> ColumnSpec:
 def names_of(columns: Iterable[ColumnSpec], role: Role) -> tuple[str, ...]:
     """Return the names of the columns with `role`, in the table's order."""
     return tuple(column.name for column in columns if column.role is role)
+
+
+# ----- how a column leaves for a recipient: the one answer of board, report and README
+
+
+class Leaves(StrEnum):
+    """How a column leaves for a recipient."""
+
+    EXACT = "exact"
+    COARSENED = "coarsened"
+    RANDOMISED = "randomised"
+    LEFT_OUT = "left out"
+    PSEUDONYM = "pseudonym"
+    UNDECIDED = "undecided"
+    """Nothing protects the sensitive column yet, or the recipient has no level for it."""
+
+    @property
+    def word(self) -> Sentence:
+        """What it is called in reports and bundles."""
+        words = {
+            Leaves.EXACT: Sentence("exact"),
+            Leaves.COARSENED: Sentence("coarsened"),
+            Leaves.RANDOMISED: Sentence("randomised"),
+            Leaves.PSEUDONYM: Sentence("pseudonym"),
+            Leaves.LEFT_OUT: Sentence("left out"),
+            Leaves.UNDECIDED: Sentence("undecided"),
+        }
+        return words[self]
+
+
+def leaves_unperturbed(spec: ColumnSpec, level: int = 0, height: int = 0) -> Leaves:
+    """Return how a column leaves that no mechanism perturbs and that is not dropped.
+
+    Parameters
+    ----------
+    spec
+        What is decided about it.
+    level, height
+        The level at which its view shows it, and the highest one, where every row shows "*";
+        0 without a hierarchy.
+    """
+    if height and level == height:
+        return Leaves.LEFT_OUT
+    coarser = level > 0 or spec.binning is not None or spec.coded is not None
+    return Leaves.COARSENED if coarser else Leaves.EXACT

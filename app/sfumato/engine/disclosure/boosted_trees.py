@@ -9,7 +9,8 @@ gradients (Iosipoi and Vakhrushev 2022), its leaves hold a step for every outcom
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -17,10 +18,276 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Flags, Floats, Indices
-from sfumato.engine.disclosure.feature_bins import Bins
-from sfumato.engine.disclosure.tree_splits import LEAST, Splits
+from sfumato.engine.core.values import Bytes, Flags, Floats, Indices, Integers
 from sfumato.engine.randomness.keys import uniforms
+
+BINS: Final = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A feature as its values and each row's place among them.
+
+    Parameters
+    ----------
+    values
+        The values, not a number where missing, shape (v,).
+    places
+        Shape (rows,).
+    """
+
+    values: Floats
+    places: Integers
+
+    @classmethod
+    def of(cls, column: Floats) -> Placed:
+        """Return a column's distinct values and their places."""
+        values, places = np.unique(column, return_inverse=True)
+        return cls(values, places.astype(np.min_scalar_type(len(values))))
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins of F features in some rows.
+
+    Parameters
+    ----------
+    tables
+        For each feature, the bin of each of its values; see `bins_of`.
+    places
+        For each feature, the place of each row's value, shape (n,).
+    rows
+        Which of these rows, ascending; None for all.
+    """
+
+    tables: Sequence[Bytes] = field(repr=False)
+    places: Sequence[Integers] = field(repr=False)
+    rows: Indices | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    @property
+    def number_of_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.places[0]) if self.rows is None else len(self.rows)
+
+    def among(self, rows: Indices) -> Bins:
+        """Return the bins in some of the rows."""
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+
+    def of(self, feature: int) -> Bytes:
+        """Return the bin of a feature in each row, shape (rows,)."""
+        places = self.places[feature]
+        return self.tables[feature][places if self.rows is None else places[self.rows]]
+
+    def matrix(self, features: Sequence[int]) -> Bytes:
+        """Return the bins of some features, shape (features, rows)."""
+        found = np.empty((len(features), self.number_of_rows), dtype=np.uint8)
+        for at, feature in enumerate(features):
+            found[at] = self.of(feature)
+        return found
+
+
+def bins_of(values: Floats, counts: Integers, *, level: bool) -> Bytes:
+    """Return the bins of a feature's values: quantiles of numbers, one for each category.
+
+    Parameters
+    ----------
+    values
+        The values, in any order, not a number where missing, shape (v,).
+    counts
+        How many of the rows that edges are learned from have each, shape (v,).
+    level
+        Whether they are codes of categories: each has its own bin.
+
+    Returns
+    -------
+    The number of edges that are not above the value, plus one; missing values have bin 0.
+    """
+    known = np.flatnonzero((counts > 0) & ~np.isnan(values))
+    known = known[np.argsort(values[known], kind="stable")]
+    numbers = values[known]
+    first = np.flatnonzero(np.diff(numbers, prepend=np.nan) != 0.0)
+    if level or len(first) < BINS - 1:
+        distinct = numbers[first]
+        edges = (distinct[1:] + distinct[:-1]) / 2.0
+    else:
+        edges = np.unique(_quantiles(numbers, counts[known].cumsum()))
+    found = np.searchsorted(edges[: BINS - 2], values, side="right") + 1
+    return np.where(np.isnan(values), 0, found).astype(np.uint8)
+
+
+def _quantiles(numbers: Floats, until: Integers) -> Floats:
+    """Return the quantiles of ascending numbers, so many of them until each, as numpy does."""
+    at = np.arange(1, BINS - 1) / (BINS - 1) * (until[-1] - 1)
+    below = np.floor(at)
+    left, right = (numbers[np.searchsorted(until, below + n, side="right")] for n in (0, 1))
+    share = at - below
+    nearer_left = left + (right - left) * share
+    return np.where(share < 0.5, nearer_left, right - (right - left) * (1.0 - share))
+
+
+DEPTH: Final = 4
+TRIED: Final = 128
+"""So many features are tried for a tree."""
+CHOSEN_FOR: Final = 20
+"""Features are chosen for so many trees."""
+SPLIT_ROWS: Final = 5_000
+LEAST: Final = 8.0
+"""Added to every leaf's rows: steps of small leaves are shrunk."""
+
+_AT_ONCE: Final = 16
+"""Histograms of so many features are counted at once, so that their keys stay in the cache."""
+
+
+class Splits:
+    """Finds the splits of one tree after the other.
+
+    Parameters
+    ----------
+    bins
+        The features' bins.
+    levels
+        Which features are codes of categories, shape (F,).
+    """
+
+    def __init__(self, bins: Bins, levels: Flags) -> None:
+        self._bins, self._levels = bins, levels
+        self._step = max(1, bins.number_of_rows // SPLIT_ROWS)
+        self._trees = 0
+        self._tried = np.arange(len(bins))
+
+    def of_tree(
+        self, wanted: Floats, others: Callable[[], Sequence[Floats]], start: float
+    ) -> tuple[tuple[int, Flags], ...]:
+        """Return the comparisons that leave least of the wanted numbers' variance in the leaves.
+
+        Parameters
+        ----------
+        wanted
+            By how much each row should move, shape (rows,).
+        others
+            Returns the same in other directions, by which features are chosen.
+        start
+            Where the rows begin that splits are found by, from 0 to 1 of a step between them.
+        """
+        some = np.arange(int(start * self._step), len(wanted), self._step)
+        there = self._bins.among(some)
+        if len(self._bins) > TRIED and self._trees % CHOSEN_FOR == 0:
+            gains = _gains_alone(there, [each[some] for each in (wanted, *others())], self._levels)
+            self._tried = np.sort(np.argsort(-gains, kind="stable")[:TRIED])
+        self._trees += 1
+        bins = there.matrix(self._tried.tolist())
+        found = _best(bins, wanted[some], self._levels[self._tried])
+        return tuple((int(self._tried[feature]), right) for feature, right in found)
+
+
+def _gains_alone(bins: Bins, directions: Sequence[Floats], levels: Flags) -> Floats:
+    """Return what the best cut of each feature gains by itself in all directions, shape (F,)."""
+    found, nowhere = np.zeros(len(bins)), np.zeros(bins.number_of_rows, dtype=np.int64)
+    for first in range(0, len(bins), _AT_ONCE):
+        these = slice(first, first + _AT_ONCE)
+        keys = _keys(bins.matrix(range(len(bins))[these]))
+        for wanted in directions:
+            counts, sums = _Histograms(keys, wanted).of_rows(None, nowhere, 1)
+            order = _orders(counts[0], sums[0], levels[these])
+            found[these] += _gains(*(_put_in(each, order) for each in (counts, sums))).max(axis=1)
+    return found
+
+
+def _best(bins: Bytes, wanted: Floats, levels: Flags) -> list[tuple[int, Flags]]:
+    """Return the comparisons of a tree, by their place among the features that are tried."""
+    histograms = _Histograms(_keys(bins), wanted)
+    leaf = np.zeros(len(wanted), dtype=np.int64)
+    counts, sums = histograms.of_rows(None, leaf, 1)
+    # Categories are put in the order of what is wanted of them (Fisher 1958).
+    order = _orders(counts[0], sums[0], levels)
+    found: list[tuple[int, Flags]] = []
+    for depth in range(DEPTH):
+        ordered = [_put_in(each, order) for each in (counts, sums)]
+        gains = _gains(*ordered)
+        of_leaves, rows = sums[:, 0].sum(axis=1), counts[:, 0].sum(axis=1)
+        nothing = float((of_leaves**2 / (rows + LEAST)).sum())
+        feature, cut = divmod(int(np.argmax(gains)), BINS - 1)
+        if not gains[feature, cut] > nothing * (1.0 + 1e-9) + 1e-300:
+            break
+        goes_right = np.ones(BINS, dtype=np.bool_)
+        goes_right[order[feature, : cut + 1]] = False
+        found.append((feature, goes_right))
+        if depth + 1 < DEPTH:
+            moved = goes_right[bins[feature]]
+            right = histograms.of_rows(np.flatnonzero(moved), leaf, 2**depth)
+            # What does not go right stays left.
+            counts = np.concatenate([counts - right[0], right[0]])
+            sums = np.concatenate([sums - right[1], right[1]])
+            leaf |= moved.astype(np.int64) << depth
+    return found
+
+
+def _keys(bins: Bytes) -> Integers:
+    """Return bins that differ from feature to feature, shape (features, rows)."""
+    return bins.astype(np.int64) + (np.arange(len(bins)) * BINS)[:, np.newaxis]
+
+
+class _Histograms:
+    """Counts and sums of the wanted numbers by leaf, feature and bin, from one pass over the rows.
+
+    A row's weight is a large number for the count and a small whole one for what is wanted, so
+    that one sum tells both exactly.
+    """
+
+    def __init__(self, keys: Integers, wanted: Floats) -> None:
+        self._keys = keys
+        bits = len(wanted).bit_length()
+        largest = float(np.abs(wanted).max(initial=0.0)) or 1.0
+        self._scale = 2.0 ** (52 - 2 * bits) / largest
+        self._one = 2.0 ** (53 - bits)
+        self._weights = np.rint(wanted * self._scale) + self._one
+
+    def of_rows(self, rows: Indices | None, leaf: Integers, leaves: int) -> tuple[Floats, Floats]:
+        """Return counts and sums of some rows, or of all, shape (leaves, features, bins)."""
+        features = len(self._keys)
+        totals = np.empty((leaves, features, BINS))
+        weights, leaf = (self._weights, leaf) if rows is None else (self._weights[rows], leaf[rows])
+        for first in range(0, features, _AT_ONCE):
+            keys = self._keys[first : first + _AT_ONCE]
+            if rows is not None:
+                keys = keys[:, rows]
+            if leaves > 1:
+                keys = keys + leaf * (len(keys) * BINS)
+            keys = keys - first * BINS
+            size = leaves * len(keys) * BINS
+            found = np.bincount(keys.ravel(), np.tile(weights, len(keys)), size)
+            totals[:, first : first + len(keys)] = found.reshape(leaves, len(keys), BINS)
+        counts = np.rint(totals / self._one)
+        totals -= counts * self._one
+        return counts, totals / self._scale
+
+
+def _orders(counts: Floats, sums: Floats, levels: Flags) -> Indices:
+    """Return each feature's bins in the order they are cut in, shape (features, bins)."""
+    order = np.tile(np.arange(BINS), (len(levels), 1))
+    means = sums[levels] / np.maximum(counts[levels], 1.0)
+    order[levels] = np.argsort(means, axis=1, kind="stable")
+    return order
+
+
+def _put_in(cells: Floats, order: Indices) -> Floats:
+    """Return cells of leaves, features and bins, the bins in another order."""
+    found: Floats = np.take_along_axis(cells, order[np.newaxis], axis=2)
+    return found
+
+
+def _gains(counts: Floats, sums: Floats) -> Floats:
+    """Return what each cut leaves unexplained the less, shape (features, bins − 1)."""
+    left_count, left = counts.cumsum(axis=2), sums.cumsum(axis=2)
+    right_count = left_count[:, :, -1:] - left_count
+    right = left[:, :, -1:] - left
+    gain = left**2 / (left_count + LEAST) + right**2 / (right_count + LEAST)
+    found: Floats = gain.sum(axis=0)[:, :-1]
+    return found
+
 
 _TREES: Final = 120
 _PATIENCE: Final = 12

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.values import Bytes, Flags, Floats, Indices, Integers
-from sfumato.engine.disclosure.feature_bins import Bins, Placed, bins_of
+from sfumato.engine.disclosure.boosted_trees import Bins, Placed, bins_of
 from sfumato.engine.randomness.keys import uniforms
 
 PARTS: Final = 3

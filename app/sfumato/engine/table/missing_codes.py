@@ -18,8 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.values import Floats, Value
-from sfumato.engine.table.missing_reasons import companions
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import Table, companions
 
 _HIGH: Final = frozenset(
     float(code)

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sfumato.engine.core.columns import ColumnSpec, Value
-from sfumato.engine.core.leaving import Leaves, leaves_unperturbed
+from sfumato.engine.core.columns import ColumnSpec, Leaves, Value, leaves_unperturbed
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.worth import WORTHLESS
 from sfumato.formats.bundles.contents import BundleContents, Perturbation

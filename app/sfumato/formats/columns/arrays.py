@@ -20,7 +20,7 @@ from pandas.api.extensions import ExtensionArray
 
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.formats.columns.exact import EXACT_DIGITS, is_inexact, with_same_digits
-from sfumato.formats.columns.years import in_seconds, within_years
+from sfumato.formats.columns.parsing import in_seconds, within_years
 from sfumato.formats.errors import UnsupportedColumn, WrongEncoding, refused_at
 from sfumato.formats.options import READING_VERSION
 

@@ -27,8 +27,8 @@ from sfumato.engine.core.periods import (
 )
 from sfumato.engine.core.values import Flags, Floats, Value, distinct
 from sfumato.formats.columns.arrays import TextBuffer, column_of
+from sfumato.formats.columns.parsing import ROWS_TOLD
 from sfumato.formats.columns.settling import outside_note
-from sfumato.formats.columns.years import ROWS_TOLD
 from sfumato.formats.errors import Way, grouped
 from sfumato.formats.notes import Note
 from sfumato.formats.options import ColumnType, ReadOptions

@@ -29,8 +29,7 @@ import sfumato
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats
-from sfumato.engine.table.missing_reasons import MissingReasons, Range
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import MissingReasons, Range, Table
 from sfumato.formats.columns.arrays import Buffer, TextBuffer, column_of
 from sfumato.formats.columns.exact import with_same_digits
 from sfumato.formats.columns.settling import usable_names

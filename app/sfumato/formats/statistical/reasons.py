@@ -19,8 +19,7 @@ import pyarrow as pa
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.values import Flags
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.table.missing_reasons import MissingReasons, Range
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import MissingReasons, Range, Table
 from sfumato.formats.columns.arrays import TextBuffer
 from sfumato.formats.errors import Way
 from sfumato.formats.notes import Note

@@ -18,7 +18,7 @@ from sfumato.formats.table_format import ReadResult, TableFormat
 
 if TYPE_CHECKING:
     from sfumato.formats.workbooks.cells import Sheet
-    from sfumato.formats.workbooks.workbook import Workbook
+    from sfumato.formats.workbooks.headers import Workbook
 
 Opening = Callable[[Path], AbstractContextManager["Workbook"]]
 

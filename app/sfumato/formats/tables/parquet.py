@@ -34,6 +34,7 @@ from sfumato.formats.columns.arrays import (
     target_of,
 )
 from sfumato.formats.columns.exact import first_altered
+from sfumato.formats.columns.parsing import may_be_outside
 from sfumato.formats.columns.settling import (
     NAMED_ROWS,
     altered_note,
@@ -42,20 +43,20 @@ from sfumato.formats.columns.settling import (
     usable_names,
 )
 from sfumato.formats.columns.typed import blank_places, blank_rows_note, finished
-from sfumato.formats.columns.years import may_be_outside
 from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile, Way, refused_at
 from sfumato.formats.files import digest_of, is_folder, opening
 from sfumato.formats.long_texts import LongTexts
 from sfumato.formats.notes import Note
 from sfumato.formats.options import ColumnType, ReadOptions
-from sfumato.formats.parquet_dates import (
+from sfumato.formats.parquet_columns import (
     Outside,
     add_outside,
     duration_notes,
+    labels_in,
+    metadata_of,
     periods_in,
     zone_notes,
 )
-from sfumato.formats.parquet_labels import labels_in, metadata_of
 from sfumato.formats.table_format import (
     BATCH_ROWS,
     SHOWN_ROWS,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 
 from sfumato.formats.errors import TooLarge
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.sniffing import has_header
-from sfumato.formats.workbooks.blocks import single_rows
+from sfumato.formats.workbooks.blocks import RowBlock, single_rows
 from sfumato.formats.workbooks.cells import (
     Cell,
     Clock,
     Fault,
     Layout,
+    Progress,
     Row,
     Sheet,
     Span,
@@ -22,7 +23,37 @@ from sfumato.formats.workbooks.cells import (
     Veiled,
     cell_text,
 )
-from sfumato.formats.workbooks.workbook import Workbook
+
+
+class Workbook(Protocol):
+    """An open workbook."""
+
+    @property
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Its sheets that hold cells."""
+
+    def layout(self, sheet: Sheet, options: ReadOptions) -> Layout:
+        """Return what a sheet hides and merges.
+
+        Raises
+        ------
+        FileError
+            As `rows` does.
+        """
+
+    def rows(
+        self, sheet: Sheet, options: ReadOptions, report: Progress
+    ) -> Iterator[Row] | Iterator[Row | RowBlock]:
+        """Yield a sheet's rows, some together; those that nothing stands in may be left out.
+
+        Raises
+        ------
+        TooLarge
+            If the sheet, or the texts of all sheets, unpack to more than the options allow.
+        DamagedFile
+            If the file is no whole workbook.
+        """
+
 
 _LOOKED_AT: Final = 50
 """So many rows that hold something are looked at."""

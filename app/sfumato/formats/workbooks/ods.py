@@ -36,9 +36,9 @@ from sfumato.formats.workbooks.cells import (
     Span,
     Year,
     coded,
+    iso_cell,
     number_text,
 )
-from sfumato.formats.workbooks.iso import iso_cell
 from sfumato.formats.workbooks.number_formats import span_kind
 from sfumato.formats.workbooks.sheet_text import local_name
 
@@ -62,7 +62,7 @@ class _Table:
 
 
 class OdsWorkbook:
-    """A spreadsheet that was read; see `sfumato.formats.workbooks.workbook.Workbook`.
+    """A spreadsheet that was read; see `sfumato.formats.workbooks.headers.Workbook`.
 
     Parameters
     ----------

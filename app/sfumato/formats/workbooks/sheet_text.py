@@ -37,8 +37,8 @@ from sfumato.formats.workbooks.cells import (
     Layout,
     Merge,
     Row,
+    iso_cell,
 )
-from sfumato.formats.workbooks.iso import iso_cell
 from sfumato.formats.workbooks.number_formats import Reader, veiled
 
 _PIECE: Final = 1 << 20

@@ -11,19 +11,22 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import itertools
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from sfumato import __version__
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.readme import README_NAME
 from sfumato.formats.formulas import escaped
 from sfumato.formats.language import worded
-from sfumato.project.count_tables.margins import SHARE, Margin, margins_of
-from sfumato.project.count_tables.noise import NoisyCounts
+from sfumato.project.count_tables.noise import SHARE, Margin, NoisyCounts, margins_of
 from sfumato.project.count_tables.sdmx import MEDIA_TYPE, SDMX_NAME, TOTAL, sdmx_csv
-from sfumato.project.count_tables.workbook import MOST_CELLS_SHOWN, WORKBOOK_NAME, workbook_of
+
+if TYPE_CHECKING:
+    from sfumato.formats.workbooks.writing import WorkbookCell
 
 COUNTS_NAME: Final = "counts.csv"
 MARGINS_NAME: Final = "margins.csv"
@@ -242,3 +245,70 @@ def _reading(cells: Margin, names: list[str]) -> list[str]:
         )
     )
     return lines
+
+
+# ----- a table of counts as a workbook of Excel: how to read it, the table, its cells, its margins
+
+
+WORKBOOK_NAME: Final = "counts.xlsx"
+MOST_CELLS_SHOWN: Final = 100_000
+"""Of a table with more cells there is no workbook: nobody reads as many."""
+_MOST_ACROSS: Final = 200
+_MARK: Final = re.compile(r"[#`]")
+
+
+def workbook_of(
+    cells: Margin, margins: Sequence[Margin], names: Sequence[str], readme: str
+) -> bytes:
+    """Return the workbook's content, in the language that is spoken.
+
+    Parameters
+    ----------
+    cells, margins
+        The table's cells, and its sums.
+    names
+        What the columns beside the table's own are called, that of the margin first.
+    readme
+        What the README says, a paragraph a line of the sheet.
+    """
+    # Imported where one is written: the window's start does without.
+    from sfumato.formats.workbooks.writing import WrittenSheet, workbook_bytes  # noqa: PLC0415
+
+    columns = cells.columns
+    lines = [[_MARK.sub("", part).strip()] for part in readme.strip().split("\n\n")]
+    sheets = [WrittenSheet(worded("How to read it"), lines, [100], is_text=True)]
+    if len(columns) >= 2 and len(cells.labels[-1]) <= _MOST_ACROSS:
+        sheets.append(WrittenSheet(worded("Table"), _crossed(cells, margins), [16] * len(columns)))
+    listed: Iterator[list[WorkbookCell]] = (
+        [*labels, *figures] for labels, *figures in cells.rows()
+    )
+    head = [*columns, *names[1:]]
+    sheets.append(WrittenSheet(worded("Counts"), [head, *listed], [16] * len(head)))
+    summed: Iterator[list[WorkbookCell]] = (
+        [" × ".join(one.columns), *_placed_workbook(columns, one.columns, labels), *figures]
+        for one in margins
+        for labels, *figures in one.rows()
+    )
+    head = [names[0], *head]
+    sheets.append(WrittenSheet(worded("Margins"), [head, *summed], [16] * len(head)))
+    return workbook_bytes(sheets)
+
+
+def _placed_workbook(
+    columns: Sequence[str], kept: Sequence[str], labels: Sequence[str]
+) -> Iterator[str | None]:
+    held = dict(zip(kept, labels, strict=True))
+    yield from (held.get(name) for name in columns)
+
+
+def _crossed(cells: Margin, margins: Sequence[Margin]) -> Iterator[list[WorkbookCell]]:
+    """Yield the noisy counts, the last column's values across, with their sums."""
+    *down, across = cells.columns
+    by_columns = {one.columns: one.counts.tolist() for one in margins}
+    beside, below = by_columns[tuple(down)], by_columns[across,]
+    wide, total = len(cells.labels[-1]), worded("Total")
+    counts = cells.counts.tolist()
+    yield [*down, *(f"{across}: {label}" for label in cells.labels[-1]), total]
+    for place, labels in enumerate(itertools.product(*cells.labels[:-1])):
+        yield [*labels, *counts[place * wide : (place + 1) * wide], beside[place]]
+    yield [total, *(None for _ in down[1:]), *below, by_columns[()][0]]

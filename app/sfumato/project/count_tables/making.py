@@ -1,10 +1,11 @@
-"""Making a table of counts for a recipient, so that no file exists that the ledger lacks."""
+"""Making a table of counts so that no file exists that the ledger lacks; approving, withdrawing."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.keys import KeyRing
@@ -12,12 +13,12 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.writing import digest_of_files, zip_of
 from sfumato.formats.files import write_private
 from sfumato.formats.language import speaking
-from sfumato.project.approval import require_approval
-from sfumato.project.count_tables.approving import content_of_counts
+from sfumato.project.approval import COLUMNS, require_approval, source_in
 from sfumato.project.count_tables.bundle import files_of
+from sfumato.project.count_tables.counting import count_table
 from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
-from sfumato.project.count_tables.noise import NoisyCounts, noisy_counts, root_for
-from sfumato.project.document.model import Document, Recipient
+from sfumato.project.count_tables.noise import NoisyCounts, edition_of, noisy_counts, root_for
+from sfumato.project.document.model import Document, Recipient, canonical_json
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
@@ -31,6 +32,7 @@ from sfumato.project.release.bundle_making import (
 )
 from sfumato.project.release.release import source_of
 from sfumato.project.store.files import Staging, sync_tree
+from sfumato.project.withdrawal import reason_for, refuse_twice
 
 CountsCheck = Callable[[NoisyCounts], Sequence[Mapping[str, str]]]
 
@@ -199,3 +201,88 @@ def _details(
         "digest": digest,
         "files": files,
     }
+
+
+# ----- what a second person approves of a table of counts: its columns, its noise and its ε
+
+
+def content_of_counts(
+    project: ProjectFile, columns: Sequence[str], recipient: Recipient, epsilon: float
+) -> dict[str, Any]:
+    """Return what an approval is of; it lapses when values, units, ε, edition or noise change.
+
+    Parameters
+    ----------
+    project
+        Whose saved document and ledger decide.
+    columns
+        One to four, in any order.
+    recipient
+        Who gets the table.
+    epsilon
+        ε.
+
+    Raises
+    ------
+    SfumatoError
+        As `count_table`, and if there is no source table.
+    """
+    document = project.document
+    source, table = source_in(document), count_table(document, columns)
+    root = root_for(document, columns, source, count_tables_in(project.ledger.entries))
+    decided = (table.canonical, root.canonical, edition_of(source))
+    told = canonical_json([*decided, document.title, recipient.language])
+    return {
+        "project": project.project_id,
+        "recipient": recipient.name,
+        "policy": hashlib.sha256(told.encode()).hexdigest(),
+        "table": [source.digest, source.rows],
+        COLUMNS: list(table.columns),
+        "epsilon": float(epsilon),
+    }
+
+
+# ----- withdrawing a table of counts that was wrong; like a release, it goes on counting
+
+
+def count_table_called(project: ProjectFile, text: str) -> CountTableRecord | None:
+    """Return the table of counts with the number of an entry; None where there is none."""
+    records = count_tables_in(project.ledger.entries)
+    return next((one for one in records if str(one.number) == text.strip()), None)
+
+
+def withdraw_counts(project: ProjectFile, number: int, reason: str) -> CountTableRecord:
+    """Record that a table of counts was wrong; return what the ledger has of it then.
+
+    Parameters
+    ----------
+    project
+        Open for writing.
+    number
+        That of its ledger entry.
+    reason
+        The custodian's, which the ledger keeps.
+
+    Raises
+    ------
+    ReleaseError
+        If no reason is given, or it is withdrawn already.
+    ProjectError
+        If the project can't be written.
+    """
+    reason, record = reason_for(reason), _with(project, number)
+    refuse_twice(record.recipient, record.withdrawn)
+    details = {
+        "withdrawn": number,
+        "recipient": record.recipient,
+        "columns": list(record.columns),
+        "target": record.target,
+        "reason": reason,
+    }
+    project.record(EntryKind.COUNTS_WITHDRAWN, details)
+    return _with(project, number)
+
+
+def _with(project: ProjectFile, number: int) -> CountTableRecord:
+    records = count_tables_in(project.ledger.entries)
+    return next(one for one in records if one.number == number)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from sfumato.project.count_tables.counting import CountTable
-from sfumato.project.count_tables.margins import Margin
+from sfumato.project.count_tables.noise import Margin
 
 SDMX_NAME: Final = "sdmx.csv"
 MEDIA_TYPE: Final = "application/vnd.sdmx.data+csv; version=2.0.0; labels=both"

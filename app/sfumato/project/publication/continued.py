@@ -26,8 +26,8 @@ from sfumato.engine.core.values import Integers, Value
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.checker import verify_publication
 from sfumato.engine.generalization.coded import IntArray
-from sfumato.engine.generalization.counterfeits import entering_groups, group_sizes
 from sfumato.engine.generalization.criteria import DistinctDiversity, KAnonymity
+from sfumato.engine.generalization.editions import entering_groups, group_sizes
 from sfumato.engine.generalization.publication import equivalence_classes
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes, repeated_key

@@ -36,8 +36,7 @@ from sfumato.project.verification.recognition import (
     find_release,
     known_release,
 )
-from sfumato.project.verification.rows import check_rows
-from sfumato.project.verification.shown_classes import classes_in
+from sfumato.project.verification.rows import check_rows, classes_in
 from sfumato.project.withdrawal import check_withdrawn
 
 EXAMINED: Final = 1 << 22

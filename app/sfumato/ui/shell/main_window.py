@@ -48,7 +48,7 @@ from sfumato.ui.panels.base import Panel
 from sfumato.ui.shell.files import RULES_SUFFIX, FoundFiles, RulesFiles
 from sfumato.ui.shell.frame import JobBar, Menus, Rail, copy_from_focus, fill_recent
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from sfumato.ui.state.next_edition import NextEdition
+from sfumato.ui.shell.next_edition import NextEdition
 from sfumato.ui.state.projects import UNSAVED_TOPIC, Projects, Unsaved
 from sfumato.ui.state.recovering import ask_for_sheet
 from sfumato.ui.state.session import Session

@@ -38,8 +38,7 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.policy import PANEL, edits
-from sfumato.ui.panels.policy.board.drawer import BoardDrawer
-from sfumato.ui.panels.policy.board.page import BoardPage
+from sfumato.ui.panels.policy.board.page import BoardDrawer, BoardPage
 from sfumato.ui.panels.policy.entry_page import (
     ChosenRecipient,
     EntryPage,

@@ -12,8 +12,12 @@ from typing import Final
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
-from sfumato.analysis.count_preview import CountPreview, preview_counts
-from sfumato.analysis.count_readiness import release_counts, standing_for_counts
+from sfumato.analysis.count_tables import (
+    CountPreview,
+    preview_counts,
+    release_counts,
+    standing_for_counts,
+)
 from sfumato.analysis.findings import APPROVAL, Finding
 from sfumato.analysis.record_losses import LossInAll, RecordLosses, losses_by_records
 from sfumato.analysis.verdicts import Readiness, verdict_of
@@ -24,9 +28,9 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
 from sfumato.project.approval import approve_contents, approvers
-from sfumato.project.count_tables.approving import content_of_counts
 from sfumato.project.count_tables.counting import countable, sizes_of
 from sfumato.project.count_tables.held import CountTableRecord
+from sfumato.project.count_tables.making import content_of_counts
 from sfumato.project.document.model import Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
@@ -35,7 +39,7 @@ from sfumato.ui.look.wording import filled_in, number, spoken
 from sfumato.ui.panels.base import catch_up
 from sfumato.ui.panels.releases.approval import ask_to_approve
 from sfumato.ui.panels.releases.column_lists import ColumnLists
-from sfumato.ui.panels.releases.progress_line import ProgressLine
+from sfumato.ui.panels.releases.order_card import ProgressLine
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt, text_field
 from sfumato.ui.widgets.layout import Card, ScrollPage, boxed, button, column, form, label, row

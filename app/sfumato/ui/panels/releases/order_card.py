@@ -12,6 +12,8 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHeaderView,
     QLineEdit,
+    QProgressBar,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -26,11 +28,11 @@ from sfumato.project.document.model import Document, Recipient
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import local_day, spoken, statement_text
 from sfumato.ui.panels.releases.approval import ApprovalLine
-from sfumato.ui.panels.releases.progress_line import ProgressLine
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt, text_field
 from sfumato.ui.widgets.layout import (
     Card,
+    ElidedLabel,
     beside,
     boxed,
     button,
@@ -43,6 +45,38 @@ from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.sheets import TickedModel
 from sfumato.ui.widgets.tables import Cell, Heading, TableView
+
+
+class ProgressLine(QStackedWidget):
+    """A hint while nothing runs, and else the progress.
+
+    Parameters
+    ----------
+    name
+        What the progress is called.
+    """
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.hint = label("", "small", wrap=True)
+        self.bar = QProgressBar(self)
+        self.bar.setRange(0, 1000)
+        self.bar.setAccessibleName(name)
+        self._doing = ElidedLabel("", "small")
+        self.cancel = button(self.tr("Cancel"), None, "quiet")
+        running = QWidget(self)
+        running.setLayout(row((self.bar, 1), (self._doing, 1), self.cancel, spacing=Space.BETWEEN))
+        self.addWidget(self.hint)
+        self.addWidget(running)
+        self.setFixedHeight(Space.FIELD + 4)
+
+    def show_job(self, job: Job | None) -> None:
+        """Show how far the work is; None when it has ended."""
+        self.setCurrentIndex(0 if job is None else 1)
+        if job is not None:
+            self.bar.setValue(round(1000 * job.fraction))
+            self._doing.setText(spoken(job.text))
+
 
 NAME, LEVELS, LAST = range(3)
 

@@ -19,7 +19,7 @@ from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
 from sfumato.project.count_tables.held import CountTableRecord
-from sfumato.project.count_tables.withdrawing import withdraw_counts
+from sfumato.project.count_tables.making import withdraw_counts
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
@@ -38,7 +38,7 @@ from sfumato.ui.panels.releases.order_card import OrderCard, candidates_of
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.panels.releases.readiness_grid import ReadinessGrid
 from sfumato.ui.panels.releases.terms_card import TermsCard
-from sfumato.ui.panels.releases.withdrawing import WithdrawDialog
+from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters

@@ -1,16 +1,18 @@
-"""What a verification found: a verdict, and every check."""
+"""What a verification found: a verdict, and every check; why a release is withdrawn."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.engine.mechanisms.base import Check
 from sfumato.formats.language import grouped
 from sfumato.project.verification.verify import VerificationReport
+from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import spoken
-from sfumato.ui.widgets.layout import button, column, label, row
+from sfumato.ui.look.wording import local_day, spoken
+from sfumato.ui.widgets.fields import text_field
+from sfumato.ui.widgets.layout import button, column, form, label, row
 from sfumato.ui.widgets.painted import IconLabel
 
 
@@ -105,3 +107,38 @@ class _CheckView(QWidget):
         grid.addWidget(finding, 1, 2)
         grid.setColumnStretch(2, 1)
         self.setAccessibleName(f"{word}: {title}. {found}")
+
+
+# ----- the question for what reason a release is withdrawn
+
+
+class WithdrawDialog(Dialog):
+    """Asks what was wrong with a release.
+
+    Parameters
+    ----------
+    recipient
+        Whom it was made for.
+    recorded_at
+        When; ISO 8601, UTC.
+    """
+
+    def __init__(self, recipient: str, recorded_at: str, parent: QWidget | None = None) -> None:
+        tr = QCoreApplication.translate
+        title = tr("WithdrawDialog", "Withdraw the release to {recipient} of {day}")
+        words = tr(
+            "WithdrawDialog",
+            "The ledger, the report and every verification of its bundle say from now on that it"
+            " should not be used. Ask the recipient to delete it. Nobody can take back what they"
+            " know: the release goes on counting, and later ones stay on its ladder.",
+        )
+        title = title.format(recipient=recipient, day=local_day(recorded_at))
+        super().__init__(title, words, parent)
+        fields = form()
+        self.reason = text_field(hint=self.tr("Made from the wrong extract"))
+        fields.addRow(self.tr("&Reason"), self.reason)
+        self.body.addLayout(fields)
+        self.add_cancel()
+        self.submit = self.add_primary(self.tr("Withdraw"))
+        self.submit.setEnabled(False)
+        self.reason.textChanged.connect(lambda text: self.submit.setEnabled(bool(text.strip())))

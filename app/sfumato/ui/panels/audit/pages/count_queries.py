@@ -32,7 +32,7 @@ from sfumato.engine.disclosure.group_risk import (
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.mechanisms.base import GroupProtection
 from sfumato.engine.table.micro_groups import PublicAttribute
-from sfumato.plots.answers import builder
+from sfumato.plots.figure import builder
 from sfumato.plots.groups import build_query_error_curves
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset, value_name

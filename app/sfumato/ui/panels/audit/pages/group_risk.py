@@ -25,7 +25,7 @@ from sfumato.analysis.small_groups import (
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, CurvePoint, RiskLimits
-from sfumato.plots.answers import builder
+from sfumato.plots.figure import builder
 from sfumato.plots.groups import (
     build_group_reconstruction,
     build_risk_curves,

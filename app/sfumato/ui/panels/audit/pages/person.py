@@ -33,7 +33,7 @@ from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
-from sfumato.plots.answers import builder
+from sfumato.plots.figure import builder
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.analysis.board import BoardRow
-from sfumato.engine.core.leaving import Leaves
+from sfumato.engine.core.columns import Leaves
 from sfumato.ui.look.theme import Space, TextSize, font, mix, scaled, themes
 from sfumato.ui.panels.policy.board.model import ORIGINAL, BoardModel, RoleLine
 from sfumato.ui.panels.policy.board.words import role_text

@@ -13,8 +13,7 @@ from sfumato.analysis.findings import Finding
 from sfumato.analysis.mechanism_choice import whole_records
 from sfumato.analysis.verdicts import Readiness
 from sfumato.analysis.worth import ColumnWorth, DetailKept
-from sfumato.engine.core.columns import Role
-from sfumato.engine.core.leaving import Leaves
+from sfumato.engine.core.columns import Leaves, Role
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.policy.wording import tr
