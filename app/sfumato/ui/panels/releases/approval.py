@@ -25,8 +25,9 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import local_time
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import text_field
-from sfumato.ui.widgets.layout import boxed, button, column, form, label, row
+from sfumato.ui.widgets.layout import boxed, button, column, form, label
 from sfumato.ui.widgets.messages import Message, MessageKind
+from sfumato.ui.widgets.responsive import FlowLayout
 
 LISTED = 5
 """So many recipients are told of one by one."""
@@ -140,7 +141,7 @@ class ApprovalLine(QWidget):
         self.below = boxed(
             column(
                 self.state,
-                row(self.approve, self.add, self.remove, None),
+                FlowLayout(self.approve, self.add, self.remove),
                 spacing=Space.TIGHT,
             ),
             self,
