@@ -223,7 +223,7 @@ def test_noise_on_the_rows_of_a_unit_is_said_to_tell_as_much_as_less_noise_on_on
     )
     said = promise_by_unit(document, plan, known).sentence
     rows, unit = said.split("This is said of one row. ")
-    noise = re.compile(r"standard deviation of ([\d.,]+) to income.*up to ([\d.,]+) apart")
+    noise = re.compile(r"standard deviation of ([\d.,]+) for income.*up to ([\d.,]+) apart")
     of_row, of_unit = ([figure(one) for one in noise.search(t).groups()] for t in (rows, unit))
     assert of_unit[0] == pytest.approx(200, rel=0.01)
     assert of_row[0] == pytest.approx(200 * math.sqrt(8), rel=0.01)
