@@ -22,6 +22,7 @@ WRITES: Final = frozenset(
 
 WHOLE: Final = {
     "commands/shared/engines.py": {"to_parquet"},  # in a folder of its own, gone afterwards
+    "engine/generalization/many_columns.py": {"copy"},  # of an object in memory
     # The one door: beside the name, forced, renamed. It also unpacks where it is told.
     "formats/files.py": {"write_bytes", "open", "ZipFile"},
     "formats/bundles/writing.py": {
