@@ -97,5 +97,5 @@ def test_what_is_written_of_a_household_survey_is_read_out_of_its_pdf(line, them
     pages = seen.rstrip("\f").split("\f")
     assert "Decided by (name, role)" in pages[0]
     assert "Signature" in pages[0]
-    assert "religion, disability: Odds factor" in pages[0]
+    assert "religion, disability: anyone's" in pages[0]
     assert re.search(r"\b[0-9a-f]{64}\b", pages[-1])

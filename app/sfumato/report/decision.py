@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from sfumato.analysis.board import recipients_in_order
 from sfumato.analysis.guarantee import EntryPromise
@@ -40,6 +39,8 @@ _WAYS = (
 _MOST_FIGURES = 2
 _MOST_LEFT_OUT = 8
 """Up to so many columns that are left out are named; the page has room for a signature, too."""
+_IN_UNITS = frozenset({"σ", "d"})
+"""What is told in a column's own units."""
 _SETTINGS = frozenset({"p", "m", "σ²"})
 """What was set, and promises nothing by itself."""
 _MOST_REMAINING = 4
@@ -123,16 +124,13 @@ def _people(material: ReportMaterial, options: ReportOptions) -> Iterator[tuple[
 
 def _promised(promises: Sequence[EntryPromise]) -> str:
     """Return what is promised; what is alike is told once, so that there is room to sign."""
-    alone = sum(_odds_of(told.promise) is None for told in promises) == 1
     alike: dict[str, list[str]] = {}
     for told in promises:
         odds = _odds_of(told.promise)
-        if odds is not None:
-            words = worded("anyone's odds multiplied by at most {factor}", factor=_rounded_up(odds))
-        elif alone:
-            words = said(told.promise.sentence)
-        else:
+        if odds is None:
             words = ", ".join(_figures(told.promise.facts))
+        else:
+            words = worded("anyone's odds multiplied by at most {factor}", factor=_rounded_up(odds))
         alike.setdefault(words, []).append(told.entry.key)
     return "; ".join(f"{', '.join(keys)}: {words}" for words, keys in alike.items())
 
@@ -154,13 +152,20 @@ def _named(way: Leaves, columns: Sequence[str]) -> str:
 
 
 def _figures(facts: tuple[PromiseFigure, ...]) -> Iterator[str]:
-    told = (fact for fact in facts if fact.symbol not in _SETTINGS)
-    for fact in islice(told, _MOST_FIGURES):
-        yield f"{said(fact.title)} {fact.symbol} = {_figure(fact.value)}"
+    """Yield the figures that say most: by how much columns are off, and what nobody tells apart."""
+    in_units = [fact for fact in facts if fact.symbol in _IN_UNITS]
+    told = in_units or [fact for fact in facts if fact.symbol not in _SETTINGS][:_MOST_FIGURES]
+    for fact in told:
+        yield f"{said(fact.title)} {fact.symbol} = {_figure(fact)}"
 
 
-def _figure(value: float) -> str:
-    return "∞" if math.isinf(value) else localized(f"{value:.4g}")
+def _figure(fact: PromiseFigure) -> str:
+    if not math.isfinite(fact.value) or fact.value == 0.0:
+        return "∞" if fact.value else "0"
+    if fact.symbol != "d":
+        return localized(f"{fact.value:,.4g}")
+    digits = 10.0 ** (math.floor(math.log10(fact.value)) - 3)  # no two that are told apart
+    return localized(f"{math.floor(fact.value / digits) * digits:,.4g}")
 
 
 def _remaining(material: ReportMaterial) -> Iterator[Block]:
