@@ -42,7 +42,7 @@
 <context>
     <name>ApprovalLine</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+134"/>
+        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+135"/>
         <source>A second person approves each release</source>
         <translation>Eine zweite Person genehmigt jede Freigabe</translation>
     </message>
@@ -161,7 +161,7 @@
 <context>
     <name>Attributes</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="+58"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="+60"/>
         <source>Identifying</source>
         <translation>Direkt identifizierend</translation>
     </message>
@@ -187,11 +187,11 @@
     </message>
     <message>
         <location line="+8"/>
-        <source>Names a person by itself. It is dropped from every release, or shown as a pseudonym.</source>
-        <translation>Bezeichnet eine Person schon für sich allein. Das Merkmal wird aus jeder Freigabe entfernt oder als Pseudonym gezeigt.</translation>
+        <source>Names a person by itself, or is not to be released. It is dropped from every release, or shown as a pseudonym.</source>
+        <translation>Bezeichnet eine Person schon für sich allein oder soll nicht freigegeben werden. Das Merkmal wird aus jeder Freigabe entfernt oder als Pseudonym gezeigt.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>Others can know it; together with more of the kind it can single a person out. It is released as it is.</source>
         <translation>Andere können es kennen; zusammen mit weiteren solchen Merkmalen kann es eine Person herausgreifen. Es wird unverändert freigegeben.</translation>
     </message>
@@ -276,7 +276,7 @@
         <translation>Die übrigen {count} nennt sfumato worth --by.</translation>
     </message>
     <message>
-        <location line="+176"/>
+        <location line="+171"/>
         <source>nobody else: one row per person</source>
         <translation>niemandem sonst: eine Zeile je Person</translation>
     </message>
@@ -341,12 +341,12 @@
         <translation>{column} als {role} kennzeichnen</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+10"/>
         <source>Read {column} as {kind}</source>
         <translation>{column} als {kind} lesen</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+31"/>
         <source>Reading the values</source>
         <translation>Werte werden gelesen</translation>
     </message>
@@ -517,7 +517,7 @@
         <translation>Am stärksten gefährdet, im Mittel: {values}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/holders.py" line="+170"/>
+        <location filename="../../app/sfumato/ui/panels/audit/holders.py" line="+171"/>
         <source>(rounding): they are the same</source>
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
@@ -733,7 +733,7 @@
         <translation>Sobald ein sensibles Merkmal mit einer Liste von Werten ein Verfahren hat und jemand es erhalten soll, zeigt diese Seite, was seine kleinen Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+72"/>
+        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+74"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
@@ -743,7 +743,17 @@
         <translation>Alle Zahlen: {question}</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+32"/>
+        <source>Less</source>
+        <translation>Weniger</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>Why?</source>
+        <translation>Warum?</translation>
+    </message>
+    <message>
+        <location line="+30"/>
         <source>The answers leave {name} out: {reason}</source>
         <translation>Die Antworten lassen {name} aus: {reason}</translation>
     </message>
@@ -778,7 +788,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+111"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+146"/>
         <source>Nothing to answer yet</source>
         <translation>Noch gibt es nichts zu beantworten</translation>
     </message>
@@ -799,7 +809,7 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+269"/>
+        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+268"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
@@ -861,8 +871,8 @@
     </message>
     <message>
         <location line="+3"/>
-        <source>Your work is safe: nothing was changed by “{title}”. Please send the details below to the makers; they hold no value of your table.</source>
-        <translation>Ihre Arbeit ist sicher: „{title}“ hat nichts verändert. Bitte senden Sie die Einzelheiten unten an die Hersteller; sie enthalten keinen Wert Ihrer Tabelle.</translation>
+        <source>Your work is safe, and nothing was changed by this: {title}. Please send the details below to the makers; they hold no value of your table.</source>
+        <translation>Ihre Arbeit ist sicher, und hierdurch wurde nichts verändert: {title}. Bitte senden Sie die Einzelheiten unten an die Hersteller; sie enthalten keinen Wert Ihrer Tabelle.</translation>
     </message>
     <message>
         <location line="+8"/>
@@ -911,7 +921,7 @@
 <context>
     <name>CandidatesModel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="+79"/>
+        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="+114"/>
         <source>Last release</source>
         <translation>Letzte Freigabe</translation>
     </message>
@@ -1115,7 +1125,7 @@
 <context>
     <name>CountsPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/counts_page.py" line="+89"/>
+        <location filename="../../app/sfumato/ui/panels/releases/counts_page.py" line="+93"/>
         <source>Drag columns into the rows and columns of the table, or choose one and press a button; R, C and Delete do the same. Only columns with stated values can be counted by.</source>
         <translation>Ziehen Sie Spalten in die Zeilen und Spalten der Tabelle, oder wählen Sie eine und drücken Sie eine Schaltfläche; R, C und Entf tun dasselbe. Gezählt werden kann nur nach Spalten mit angegebenen Werten.</translation>
     </message>
@@ -1296,7 +1306,7 @@
         <translation>{n} {n:Zelle|Zellen}. In 95 von 100 Fällen weicht eine Zahl um höchstens {most} ab.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>It is added from the noisy counts by {columns}.</source>
         <translation>Sie ist aus den verrauschten Zahlen nach {columns} addiert.</translation>
     </message>
@@ -1475,7 +1485,7 @@
         <translation>{table} öffnen</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+11"/>
         <source>The columns are the same, so your earlier decisions are kept.</source>
         <translation>Die Spalten sind dieselben, daher bleiben Ihre bisherigen Entscheidungen erhalten.</translation>
     </message>
@@ -1500,7 +1510,7 @@
     <message>
         <location line="-3"/>
         <source>Sfumato only reads. The password is forgotten when the project is closed, and never saved.</source>
-        <translation>Sfumato liest nur. Das Kennwort wird beim Schließen des Projekts vergessen und nie gespeichert.</translation>
+        <translation>Sfumato liest nur. Das Passwort wird beim Schließen des Projekts vergessen und nie gespeichert.</translation>
     </message>
     <message>
         <location line="+10"/>
@@ -1525,7 +1535,7 @@
     <message>
         <location line="+2"/>
         <source>Show the password</source>
-        <translation>Kennwort zeigen</translation>
+        <translation>Passwort zeigen</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -1560,7 +1570,7 @@
     <message>
         <location line="+1"/>
         <source>&amp;Password</source>
-        <translation>&amp;Kennwort</translation>
+        <translation>&amp;Passwort</translation>
     </message>
     <message>
         <location line="+5"/>
@@ -1580,7 +1590,7 @@
     <message>
         <location line="+1"/>
         <source>empty: from your password file, if you have one</source>
-        <translation>leer: aus Ihrer Kennwortdatei, falls vorhanden</translation>
+        <translation>leer: aus Ihrer Passwortdatei, falls vorhanden</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -2122,7 +2132,7 @@
 <context>
     <name>FrameModel</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+147"/>
+        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+155"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -2242,7 +2252,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+60"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+193"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -2272,7 +2282,7 @@
         <translation>noch nicht geprüft</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/shell/recipient_summary.py" line="+27"/>
+        <location line="-317"/>
         <source>{count} in danger</source>
         <translation>{count} in Gefahr</translation>
     </message>
@@ -2373,7 +2383,7 @@
 <context>
     <name>HelpDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/dialogs/help.py" line="+69"/>
+        <location filename="../../app/sfumato/ui/dialogs/help.py" line="+192"/>
         <source>Help – Sfumato</source>
         <translation>Hilfe – Sfumato</translation>
     </message>
@@ -2423,7 +2433,7 @@
     <name>Hierarchy</name>
     <message>
         <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+199"/>
-        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="+336"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="+337"/>
         <location line="+28"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
@@ -2977,7 +2987,7 @@
 <context>
     <name>Hyphenation</name>
     <message>
-        <location filename="../../app/sfumato/ui/look/wording.py" line="+213"/>
+        <location filename="../../app/sfumato/ui/look/wording.py" line="+219"/>
         <source>general|iz identifi|cation indistin|guish pseudo|nym recon|struct</source>
         <translation>ungs|wahrschein fehler|wahrschein wahrschein|lich lich|keit daten|schutz schutz|beauf beauf|tragt konstruktions|schutz rekon|stru freigabe|verzeichnis tabellen|kalkulation hoch|rechnung rechnungs|faktor teil|mengen mengen|eigenschaft standard|abweichung stichproben|gewicht stichproben|unikat werte|beschrift datensatz|schlüssel datensatz|kennung datensatz|nummer privatheits|verlust wieder|her umgebungs|variable gleichheits|zeichen neben|einander einander|leg aus|einander einander|lieg kalender|zeitr anführungs|zeichen re|identi identi|fi äquivalenz|klasse anfangs|buchstabe klassen|einteilung zeilen|reihenfolge einheits|kennung zusammen|gehör vertrauens|stufe vertrauens|leiter vertrauens|faktor aktuali|sierung veröffent|lich zusammen|fass zusammen|zufass zusammen|gefass zusammen|hängend zusammen|gestellt zusammen|gelegt zusammen|gesetzt zurück|verfolg schreib|geschützt zeichen|kodierung normal|verteil gleich|verteil unbe|rücksichtigt ununter|scheidbar unter|scheid probabi|listisch schlimmsten|falls unge|wöhnlich mittel|europäisch schlüssel|spalte ausge|schlossen durch|gesickert heraus|gegriffen heraus|gerechnet nachkomma|stelle grund|gesamtheit beispiel|tabelle original|tabelle entropie|verlust vertrags|partner übergangs|matri arbeits|schritt arbeits|speicher vorführ|projekt datei|deskriptor konfidenz|niveau chancen|faktor byte|reihenfolge tastatur|sprache unkennt|lich verall|gemein voraus|sichtlich vorge|schlagen schwer|wiegend über|schritten</translation>
     </message>
@@ -3015,7 +3025,7 @@
         <translation>Die ersten Zeilen werden gelesen</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+31"/>
         <source>Find out from the values</source>
         <translation>Aus den Werten ermitteln</translation>
     </message>
@@ -3341,7 +3351,7 @@
         <translation>{name} genehmigt nicht mehr</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+28"/>
         <source>{name} approved a table of counts by {columns}: ε = {epsilon}</source>
         <translation>{name} hat eine Zähltabelle nach {columns} genehmigt: ε = {epsilon}</translation>
     </message>
@@ -3376,12 +3386,12 @@
         <translation>{after} {after:Datensatz|Datensätze}, zuvor {before}</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+12"/>
         <source>by {columns}: ε = {epsilon}</source>
         <translation>nach {columns}: ε = {epsilon}</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+24"/>
         <source>The passphrase was reset with the recovery sheet</source>
         <translation>Die Passphrase wurde mit dem Wiederherstellungsblatt neu gesetzt</translation>
     </message>
@@ -3391,12 +3401,12 @@
         <translation>„{reason}“</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+37"/>
         <source>by {columns}: {reason}</source>
         <translation>nach {columns}: {reason}</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+13"/>
         <source>A recovery sheet was made; earlier ones no longer open the project</source>
         <translation>Ein Wiederherstellungsblatt wurde erstellt; frühere öffnen das Projekt nicht mehr</translation>
     </message>
@@ -4055,7 +4065,7 @@
 <context>
     <name>MissingTextsDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/import_page.py" line="-187"/>
+        <location filename="../../app/sfumato/ui/panels/import_page.py" line="-188"/>
         <source>What means a missing value in {column}?</source>
         <translation>Was bedeutet in {column} einen fehlenden Wert?</translation>
     </message>
@@ -4141,7 +4151,7 @@
 <context>
     <name>NextEdition</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/next_edition.py" line="+53"/>
+        <location filename="../../app/sfumato/ui/shell/next_edition.py" line="+106"/>
         <source>Open the next edition</source>
         <translation>Nächste Ausgabe öffnen</translation>
     </message>
@@ -4164,7 +4174,7 @@
 <context>
     <name>NextEditionDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/dialogs/next_edition.py" line="+32"/>
+        <location line="-106"/>
         <source>What {file} changes as the next edition</source>
         <translation>Was {file} als nächste Ausgabe ändert</translation>
     </message>
@@ -4979,7 +4989,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Overview</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="-309"/>
+        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="-308"/>
         <source>Find a &amp;person…</source>
         <translation>&amp;Person suchen&#xa0;…</translation>
     </message>
@@ -6812,7 +6822,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="+152"/>
         <location line="+59"/>
         <location line="+198"/>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+253"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+256"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -7146,7 +7156,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Kombination|Kombinationen}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+21"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+22"/>
         <source>exact</source>
         <translation>exakt</translation>
     </message>
@@ -7211,12 +7221,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gewichte</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <source>Identifying</source>
-        <translation>Direkt identifizierend</translation>
-    </message>
-    <message>
-        <location line="+16"/>
+        <location line="+17"/>
         <location filename="../../app/sfumato/ui/panels/policy/entry_page.py" line="+2"/>
         <source>{count} {count:value|values}</source>
         <translation>{count} {count:Wert|Werte}</translation>
@@ -7257,14 +7262,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{word}, {value} bleibt {value}</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+10"/>
         <source>{role}, with {others}</source>
         <translation>{role}, mit {others}</translation>
     </message>
     <message>
         <location line="+50"/>
         <source>found</source>
-        <translation>auffindbar</translation>
+        <translation>Auffindbar</translation>
     </message>
     <message>
         <location line="+6"/>
@@ -7284,10 +7289,15 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="-7"/>
         <source>guessed</source>
-        <translation>erraten</translation>
+        <translation>Erraten</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-163"/>
+        <source>Identifying or left out</source>
+        <translation>Identifizierend oder weggelassen</translation>
+    </message>
+    <message>
+        <location line="+167"/>
         <source>No randomised column has values that could be guessed right or wrong.</source>
         <translation>Keine verfremdete Spalte hat Werte, die richtig oder falsch erraten werden könnten.</translation>
     </message>
@@ -7299,7 +7309,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+10"/>
         <source>worth</source>
-        <translation>wert</translation>
+        <translation>Wert</translation>
     </message>
     <message>
         <location line="+5"/>
@@ -8145,7 +8155,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+8"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+63"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+65"/>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
@@ -9409,7 +9419,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-190"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-192"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+1"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
@@ -9893,7 +9903,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+92"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+88"/>
         <location line="+1"/>
         <source>Find a column</source>
         <translation>Spalte suchen</translation>
@@ -9956,22 +9966,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was {name} von {column} bekommt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-115"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-120"/>
         <source>The table is large; this takes a moment.</source>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+331"/>
+        <location line="+337"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location line="-5"/>
+        <location line="-6"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+67"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
@@ -10033,7 +10043,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location line="+70"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+102"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+127"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
@@ -10610,7 +10620,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kapitel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-111"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-136"/>
         <source>A plan for all releases</source>
         <translation>Ein Plan für alle Freigaben</translation>
     </message>
@@ -10655,7 +10665,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vorschlagen, was für sichere Freigaben an alle Empfänger noch fehlt; lässt sich rückgängig machen</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+16"/>
+        <source>Fill the board</source>
+        <translation>Tafel füllen</translation>
+    </message>
+    <message>
+        <location line="+39"/>
         <source>See what changes…</source>
         <translation>Änderungen ansehen …</translation>
     </message>
@@ -10666,27 +10681,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-76"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-32"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-57"/>
         <location line="+9"/>
-        <location line="+18"/>
         <source>Make this safe</source>
         <translation>Sicher machen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-4"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+39"/>
         <source>Nothing is missing: the plan is the one you have.</source>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+73"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+71"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+175"/>
         <source>Who gets what</source>
         <translation>Wer bekommt was</translation>
     </message>
     <message>
         <location line="+235"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+97"/>
         <source>not released</source>
-        <translation>wird nicht freigegeben</translation>
+        <translation>nicht freigegeben</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/hadamard.py" line="+36"/>
@@ -10724,7 +10739,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zufällig ersetzen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/drawer.py" line="+59"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+138"/>
         <source>Drag to make the settings higher or lower, or press Ctrl+Shift+Up and Ctrl+Shift+Down.</source>
         <translation>Ziehen Sie, um die Einstellungen höher oder niedriger zu machen, oder drücken Sie Strg+Umschalt+Auf und Strg+Umschalt+Ab.</translation>
     </message>
@@ -10950,7 +10965,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProgressLine</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/progress_line.py" line="+28"/>
+        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="-315"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -11175,7 +11190,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Questions</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+45"/>
+        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+44"/>
         <source>All &amp;questions</source>
         <translation>Alle &amp;Fragen</translation>
     </message>
@@ -11221,7 +11236,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/readiness_card.py" line="+62"/>
+        <location filename="../../app/sfumato/ui/panels/releases/readiness_card.py" line="+61"/>
         <source>What was found</source>
         <translation>Was gefunden wurde</translation>
     </message>
@@ -11291,7 +11306,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{names} und {count} weitere</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+14"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
@@ -11354,7 +11369,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessGrid</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/readiness_grid.py" line="+26"/>
+        <location filename="../../app/sfumato/ui/panels/releases/readiness_grid.py" line="+25"/>
         <source>People found</source>
         <translation>Personen auffindbar</translation>
     </message>
@@ -11415,14 +11430,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+5"/>
-        <source>Worthless</source>
-        <translation>Wertlos</translation>
+        <source>{count} worthless</source>
+        <translation>{count} wertlos</translation>
     </message>
 </context>
 <context>
     <name>ReadingDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/import_page.py" line="+330"/>
+        <location filename="../../app/sfumato/ui/panels/import_page.py" line="+331"/>
         <source>Change how the file is read</source>
         <translation>Einlesen ändern</translation>
     </message>
@@ -11435,7 +11450,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecipientSummary</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/recipient_summary.py" line="+32"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+32"/>
         <location line="+48"/>
         <source>Why?</source>
         <translation>Warum?</translation>
@@ -11482,7 +11497,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecoverDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/dialogs/recovery.py" line="+27"/>
+        <location filename="../../app/sfumato/ui/state/recovering.py" line="+43"/>
         <source>Type the code of the project&apos;s newest recovery sheet, and a passphrase that opens the project from now on. The sheet stays valid.</source>
         <translation>Tippen Sie den Code des neuesten Wiederherstellungsblatts des Projekts und eine Passphrase, die es von nun an öffnet. Das Blatt bleibt gültig.</translation>
     </message>
@@ -11510,7 +11525,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Recovering</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/recovering.py" line="+67"/>
+        <location line="+82"/>
         <source>The passphrase has been reset.</source>
         <translation>Die Passphrase wurde neu gesetzt.</translation>
     </message>
@@ -11586,7 +11601,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+80"/>
+        <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+79"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -11616,7 +11631,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="-209"/>
+        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="+106"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
@@ -12500,7 +12515,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bewertet wird, was angenommen wird</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+56"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+60"/>
         <source>cut off</source>
         <translation>abschneiden</translation>
     </message>
@@ -12567,8 +12582,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>eine Person</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_losses.py" line="+83"/>
-        <location filename="../../app/sfumato/analysis/count_readiness.py" line="+127"/>
+        <location filename="../../app/sfumato/analysis/count_tables.py" line="+137"/>
+        <location line="+318"/>
         <location filename="../../app/sfumato/analysis/guarantee.py" line="+2"/>
         <source>all rows with the same {unit}</source>
         <translation>alle Zeilen mit gleichem {unit}</translation>
@@ -12730,7 +12745,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bewerten Sie das Geplante oder geben Sie es zuerst frei.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_losses.py" line="-36"/>
+        <location filename="../../app/sfumato/analysis/count_tables.py" line="-38"/>
         <location filename="../../app/sfumato/analysis/holdings.py" line="+11"/>
         <source>The project has no recipient {name}.</source>
         <translation>Das Projekt hat keinen Empfänger {name}.</translation>
@@ -12738,9 +12753,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/analysis/holdings.py" line="+1"/>
-        <location filename="../../app/sfumato/commands/recipients.py" line="+301"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="+294"/>
         <location filename="../../app/sfumato/project/approval.py" line="+217"/>
-        <location filename="../../app/sfumato/project/release/release.py" line="+475"/>
+        <location filename="../../app/sfumato/project/release/release.py" line="+476"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -12766,8 +12781,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>ε insgesamt</translation>
     </message>
     <message>
-        <location line="+19"/>
-        <location filename="../../app/sfumato/analysis/count_readiness.py" line="-2"/>
+        <location line="-297"/>
+        <location line="+318"/>
         <source>one record</source>
         <translation>einen Datensatz</translation>
     </message>
@@ -12824,8 +12839,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+144"/>
-        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+293"/>
+        <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+421"/>
+        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+298"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -12865,7 +12880,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/open_figures.py" line="+347"/>
+        <location filename="../../app/sfumato/analysis/open_figures.py" line="+359"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -12935,7 +12950,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>±&#x202f;{least}</translation>
     </message>
     <message>
-        <location line="+107"/>
+        <location line="+108"/>
         <source>{columns} can&apos;t be made coarser by bins.</source>
         <translation>{columns} lassen sich nicht durch Klassen vergröbern.</translation>
     </message>
@@ -13218,19 +13233,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
     <message>
-        <location line="+37"/>
-        <location filename="../../app/sfumato/analysis/missing_checks.py" line="+114"/>
+        <location filename="../../app/sfumato/analysis/column_checks.py" line="+118"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+37"/>
         <source>Mark {columns} as sensitive too</source>
         <translation>Auch {columns} als sensibel kennzeichnen</translation>
     </message>
     <message>
-        <location line="+3"/>
-        <location filename="../../app/sfumato/analysis/missing_checks.py" line="-2"/>
+        <location line="-2"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+3"/>
         <source>Protect {columns} together with {name}</source>
         <translation>{columns} zusammen mit {name} schützen</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+6"/>
         <source>Band {columns} in {bins}</source>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
@@ -13240,23 +13255,23 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+134"/>
+        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+138"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
     <message>
+        <location filename="../../app/sfumato/analysis/column_checks.py" line="-25"/>
+        <location line="+31"/>
         <location filename="../../app/sfumato/analysis/findings.py" line="-273"/>
         <location line="+251"/>
         <location line="+37"/>
-        <location filename="../../app/sfumato/analysis/missing_checks.py" line="-25"/>
-        <location line="+31"/>
         <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+520"/>
         <location filename="../../app/sfumato/analysis/undone_views.py" line="+290"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location line="-284"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-284"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -13480,7 +13495,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_readiness.py" line="-49"/>
+        <location filename="../../app/sfumato/analysis/count_tables.py" line="-406"/>
         <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-112"/>
         <source>How it is read</source>
         <translation>Wie sie gelesen wird</translation>
@@ -13575,12 +13590,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Für {names} ist zugesagt, wie viel eine Freigabe höchstens verrät.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/worth_checks.py" line="+65"/>
+        <location filename="../../app/sfumato/analysis/worth_checks.py" line="+63"/>
         <source>Of the randomised columns, the least useful one: {worth}</source>
-        <translation>Von den zufällig veränderten Spalten die am wenigsten nützliche: {worth}</translation>
+        <translation>Von den randomisierten Spalten die am wenigsten nützliche: {worth}</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+27"/>
         <source>Change the level of {column} for {recipient}: {what}</source>
         <translation>Die Stufe von {column} für {recipient} ändern: {what}</translation>
     </message>
@@ -13619,7 +13634,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Positionen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_readiness.py" line="+45"/>
+        <location filename="../../app/sfumato/analysis/count_tables.py" line="+45"/>
         <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+8"/>
         <source>Editions</source>
         <translation>Ausgaben</translation>
@@ -13869,7 +13884,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kombinationen von Ausprägungen werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/views.py" line="+42"/>
+        <location filename="../../app/sfumato/analysis/views.py" line="+44"/>
         <source>The classes are counted</source>
         <translation>Die Klassen sind gezählt</translation>
     </message>
@@ -13895,7 +13910,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+389"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+399"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
@@ -13917,7 +13932,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="-74"/>
         <location line="+75"/>
-        <location filename="../../app/sfumato/commands/columns.py" line="+172"/>
+        <location filename="../../app/sfumato/commands/columns.py" line="+171"/>
         <location filename="../../app/sfumato/engine/generalization/public_counts.py" line="+205"/>
         <location filename="../../app/sfumato/formats/options.py" line="+440"/>
         <location line="+38"/>
@@ -14036,12 +14051,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+164"/>
+        <location line="+182"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-164"/>
+        <location line="-182"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -14061,7 +14076,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aufruf: </translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location line="+67"/>
         <source>Cancelled. What was not finished is gone; what was finished stays.</source>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
@@ -14071,12 +14086,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Um es anzunehmen: {command}</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+35"/>
         <source>there is no language {language}; there are {known}</source>
         <translation>es gibt keine Sprache {language}; es gibt {known}</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+39"/>
         <location filename="../../app/sfumato/formats/files.py" line="+138"/>
         <location line="+174"/>
         <source>{path} can&apos;t be the name of a file.</source>
@@ -14104,7 +14119,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+22"/>
-        <source>Without a command the window opens; a project&apos;s file (NAME.sfumato) alone opens in it.
+        <source>Without a command the window opens; a project (NAME.sfumato) or a table alone opens in it.
 
 The passphrase is asked for, or taken from --passphrase-fd N or from the environment variable
 SFUMATO_PASSPHRASE. It is never an argument, because others can see the arguments of a command.
@@ -14119,7 +14134,7 @@ exit codes:
   70   a fault in Sfumato
   130  cancelled
 </source>
-        <translation>Ohne Befehl öffnet sich das Fenster; die Datei eines Projekts (NAME.sfumato) allein öffnet sich darin.
+        <translation>Ohne Befehl öffnet sich das Fenster; ein Projekt (NAME.sfumato) oder eine Tabelle allein öffnet sich darin.
 
 Nach der Passphrase wird gefragt, oder sie kommt aus --passphrase-fd N oder aus der Umgebungsvariablen
 SFUMATO_PASSPHRASE. Sie ist nie ein Argument, weil andere die Argumente eines Befehls sehen können.
@@ -14182,7 +14197,12 @@ Rückgabewerte:
         <translation>Bitte melden Sie diese Zeile. Was zuvor gespeichert wurde, ist sicher.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+27"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+18"/>
+        <source>Open the window, with a project or a table where one is named.</source>
+        <translation>Das Fenster öffnen, mit einem Projekt oder einer Tabelle, wo eines genannt ist.</translation>
+    </message>
+    <message>
+        <location line="+9"/>
         <source>Propose a plan by which every release is safe.</source>
         <translation>Einen Plan vorschlagen, nach dem jede Freigabe sicher ist.</translation>
     </message>
@@ -14242,7 +14262,7 @@ Rückgabewerte:
         <translation>Sagen, woraus dieses Sfumato besteht und was es in sich gefunden hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/program.py" line="+174"/>
+        <location filename="../../app/sfumato/commands/program.py" line="+178"/>
         <source>System</source>
         <translation>System</translation>
     </message>
@@ -14268,7 +14288,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../app/sfumato/commands/project.py" line="+237"/>
+        <location filename="../../app/sfumato/commands/project.py" line="+239"/>
         <source>beside the ladder</source>
         <translation>neben der Leiter</translation>
     </message>
@@ -14819,7 +14839,7 @@ Rückgabewerte:
         <translation>Sichere Vergröberungen der Tabelle suchen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+32"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+41"/>
         <source>average level</source>
         <translation>mittlere Stufe</translation>
     </message>
@@ -14895,8 +14915,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+9"/>
-        <location filename="../../app/sfumato/commands/policy.py" line="+51"/>
-        <location filename="../../app/sfumato/commands/recipients.py" line="-78"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+53"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="-76"/>
         <source>sfumato: {wrong}</source>
         <translation>sfumato: {wrong}</translation>
     </message>
@@ -14987,7 +15007,7 @@ Rückgabewerte:
         <translation>Ein Projekt aus einer Tabelle und einer Regeldatei anlegen oder mit den vorgeschlagenen Rollen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/init.py" line="+46"/>
+        <location filename="../../app/sfumato/commands/init.py" line="+45"/>
         <location filename="../../app/sfumato/formats/files.py" line="+23"/>
         <location filename="../../app/sfumato/project/approval.py" line="-114"/>
         <location filename="../../app/sfumato/project/project_file.py" line="+638"/>
@@ -15014,7 +15034,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+225"/>
+        <location line="+159"/>
         <source>The table is long and read in parts. Values were counted in all rows; what else the proposals rest on, and which columns follow from others, was determined from {rows:,} {rows:row|rows}. Rows that belong together were not searched for.</source>
         <translation>Die Tabelle ist lang und wird in Teilen gelesen. Werte wurden in allen Zeilen gezählt; worauf Vorschläge sonst beruhen und welche Spalten aus anderen folgen, wurde aus {rows:,} {rows:Zeile|Zeilen} bestimmt. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -15024,12 +15044,12 @@ Rückgabewerte:
         <translation>Mit --record-key {column} geben Sie das an.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+31"/>
         <source>--unit {column} protects by it; sfumato audit units says what pooling them tells.</source>
         <translation>--unit {column} schützt danach; sfumato audit units sagt, was das Zusammenlegen verrät.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+33"/>
         <source>{name} is {value}; proposed: {value_2}. {reason}</source>
         <translation>{name} ist {value}; vorgeschlagen: {value_2}. {reason}</translation>
     </message>
@@ -15046,7 +15066,7 @@ Rückgabewerte:
     <message>
         <location line="+6"/>
         <source>a file of SQLite or DuckDB, or postgresql://user@host/database; the password is never written there, but read from PGPASSWORD or a password file</source>
-        <translation>eine Datei von SQLite oder DuckDB oder postgresql://benutzer@host/datenbank; das Kennwort steht nie dort, sondern wird aus PGPASSWORD oder einer Kennwortdatei gelesen</translation>
+        <translation>eine Datei von SQLite oder DuckDB oder postgresql://benutzer@host/datenbank; das Passwort steht nie dort, sondern wird aus PGPASSWORD oder einer Passwortdatei gelesen</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -15156,12 +15176,7 @@ Rückgabewerte:
         <translation>ja</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-75"/>
-        <source>Open the window, with a project where one is named.</source>
-        <translation>Das Fenster öffnen, mit einem Projekt, wo eines genannt ist.</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/commands/program.py" line="-150"/>
+        <location filename="../../app/sfumato/commands/program.py" line="-151"/>
         <source>Check the name.</source>
         <translation>Prüfen Sie den Namen.</translation>
     </message>
@@ -15173,18 +15188,13 @@ Rückgabewerte:
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
     <message>
-        <location line="+13"/>
-        <source>the project&apos;s file; without it the window opens empty</source>
-        <translation>die Datei des Projekts; ohne sie öffnet sich das Fenster leer</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+45"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-30"/>
         <source>List or change other holders&apos; tables about the same people.</source>
         <translation>Tabellen anderer Stellen über dieselben Personen auflisten oder ändern.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/questions/others.py" line="+23"/>
-        <location filename="../../app/sfumato/commands/others.py" line="+78"/>
+        <location filename="../../app/sfumato/commands/others.py" line="+77"/>
         <source>this table</source>
         <translation>diese Tabelle</translation>
     </message>
@@ -15413,7 +15423,7 @@ Rückgabewerte:
         <translation>Die vergröberte Tabelle veröffentlichen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/publish.py" line="+56"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+52"/>
         <source>publish beside releases that it contradicts</source>
         <translation>neben Freigaben veröffentlichen, denen sie widerspricht</translation>
     </message>
@@ -15493,7 +15503,7 @@ Rückgabewerte:
         <translation>Die Empfänger, ihre Stufen und was sich seit ihren Freigaben geändert hat auflisten oder Stufen festlegen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/recipients.py" line="-233"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="-228"/>
         <source>sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in</source>
         <translation>sfumato: --of NAME gehört zu --level GRÖSSE=ZAHL oder --tell-in</translation>
     </message>
@@ -15504,7 +15514,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/commands/policy.py" line="+270"/>
-        <location filename="../../app/sfumato/commands/recipients.py" line="+31"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="+26"/>
         <source>{key} keeps its level. {error}</source>
         <translation>{key} behält seine Stufe. {error}</translation>
     </message>
@@ -15560,7 +15570,7 @@ Rückgabewerte:
         <translation>nur für dieses Merkmal; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+192"/>
+        <location line="+190"/>
         <source>{cells:,} {cells:cell|cells} suppressed, in {rows:,} {rows:record|records}</source>
         <translation>{cells:,} {cells:Zelle|Zellen} unterdrückt, in {rows:,} {rows:Datensatz|Datensätzen}</translation>
     </message>
@@ -15913,7 +15923,7 @@ Rückgabewerte:
         <translation>Das Projekt und sein Freigabeverzeichnis sind so, wie Sfumato sie geschrieben hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_readiness.py" line="-27"/>
+        <location filename="../../app/sfumato/analysis/count_tables.py" line="-27"/>
         <source>The project allows {most}.</source>
         <translation>Das Projekt lässt {most} zu.</translation>
     </message>
@@ -15939,39 +15949,31 @@ Rückgabewerte:
         <translation>Datensätze wurden aus {editions} {editions:Ausgabe|Ausgaben} der Tabelle freigegeben: Über einen Datensatz, der sich inzwischen geändert hat, sagen sie mehr, als gezählt ist.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_readiness.py" line="+11"/>
+        <location filename="../../app/sfumato/analysis/count_tables.py" line="+11"/>
         <source>With this table {recipient} has ε = {total} of {whom} in all: {records} by released records and {tables} by tables of counts. All recipients together have {together}, and no coalition has more.</source>
         <translation>Mit dieser Tabelle hat {recipient} insgesamt ε = {total} für {whom}: {records} durch die Freigabe von Datensätzen und {tables} durch Zähltabellen. Alle Empfänger zusammen haben {together}, und keine Koalition hat mehr.</translation>
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../app/sfumato/analysis/releasing.py" line="+75"/>
+        <location filename="../../app/sfumato/analysis/releasing.py" line="+76"/>
         <location filename="../../app/sfumato/commands/shared/command.py" line="+2"/>
         <source>Seal and ledger</source>
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <location line="+4"/>
-        <location filename="../../app/sfumato/analysis/releasing.py" line="+13"/>
-        <location line="+3"/>
-        <source>Approval</source>
-        <translation>Genehmigung</translation>
-    </message>
-    <message>
-        <location line="-1"/>
-        <location filename="../../app/sfumato/analysis/releasing.py" line="-1"/>
+        <location line="+9"/>
+        <location filename="../../app/sfumato/analysis/releasing.py" line="+15"/>
         <source>{name} approved it.</source>
         <translation>{name} hat sie genehmigt.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/questions/worth.py" line="+38"/>
         <source>Say what each column is worth to each recipient, in true records.</source>
-        <translation>Sagt, was jede Spalte jedem Empfänger wert ist, in echten Datensätzen.</translation>
+        <translation>Sagt, was jede Spalte jedem Empfänger wert ist, in wahren Datensätzen.</translation>
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../app/sfumato/analysis/releasing.py" line="+224"/>
+        <location filename="../../app/sfumato/analysis/releasing.py" line="+225"/>
         <source>The project has no recipients whose releases could be weighed.</source>
         <translation>Das Projekt hat keine Empfänger, für die sich Freigaben bewerten ließen.</translation>
     </message>
@@ -16260,7 +16262,7 @@ Rückgabewerte:
     <message>
         <location line="+17"/>
         <source>Caution: {remark}</source>
-        <translation>Achtung: {remark}</translation>
+        <translation>Warnung: {remark}</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -16323,7 +16325,7 @@ Rückgabewerte:
         <translation>Zeigen, suchen oder wählen, wie grob jeder Empfänger die Quasi-Identifikatoren sieht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/recipients.py" line="-232"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="-230"/>
         <source>say for whom: --recipient NAME</source>
         <translation>sagen Sie, für wen: --recipient NAME</translation>
     </message>
@@ -16333,12 +16335,12 @@ Rückgabewerte:
         <translation>--as-they-are steht mit keiner anderen Angabe zusammen</translation>
     </message>
     <message>
-        <location line="+81"/>
+        <location line="+79"/>
         <source>Hierarchy of {name}: {reason}</source>
         <translation>Hierarchie von {name}: {reason}</translation>
     </message>
     <message>
-        <location line="-31"/>
+        <location line="-29"/>
         <source>All recipients together:</source>
         <translation>Alle Empfänger gemeinsam:</translation>
     </message>
@@ -16348,7 +16350,7 @@ Rückgabewerte:
         <translation>--cells und --rows schließen einander aus</translation>
     </message>
     <message>
-        <location line="+110"/>
+        <location line="+108"/>
         <source>Write, say, age=2.</source>
         <translation>Schreiben Sie zum Beispiel age=2.</translation>
     </message>
@@ -16403,12 +16405,12 @@ Rückgabewerte:
         <translation>für alle Empfänger ohne Gruppengröße k eine nach der Reihenfolge des Vertrauens festlegen</translation>
     </message>
     <message>
-        <location line="-197"/>
+        <location line="-195"/>
         <source>{name}: sees the quasi-identifiers as they are</source>
         <translation>{name}: sieht die Quasi-Identifikatoren unverändert</translation>
     </message>
     <message>
-        <location line="+102"/>
+        <location line="+100"/>
         <source>{smallest:,}</source>
         <translation>{smallest:,}</translation>
     </message>
@@ -16581,7 +16583,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-81"/>
-        <location filename="../../app/sfumato/engine/table/table.py" line="+448"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="+487"/>
         <source>Let missing be a value of its own, or correct these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -16821,7 +16823,7 @@ Rückgabewerte:
         <translation>Geben Sie Anteile von Werten an, die vorkommen.</translation>
     </message>
     <message>
-        <location line="+163"/>
+        <location line="+194"/>
         <source>The retention probability {retention:g} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {retention:g} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -16846,7 +16848,7 @@ Rückgabewerte:
         <translation>Gruppen sind geprüft</translation>
     </message>
     <message>
-        <location line="+421"/>
+        <location line="+427"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/release.py" line="+406"/>
         <source>Moving {parameter}</source>
         <translation>{parameter} wird verändert</translation>
@@ -16966,22 +16968,22 @@ Rückgabewerte:
         <translation>Erhöhen Sie die Stufe des Empfängers mit weniger Vertrauen oder senken Sie die des anderen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/coded.py" line="+245"/>
+        <location filename="../../app/sfumato/engine/generalization/coded.py" line="+246"/>
         <source>Use fewer quasi-identifiers, or fewer levels in their hierarchies.</source>
         <translation>Verwenden Sie weniger Quasi-Identifikatoren oder weniger Stufen in ihren Hierarchien.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="-333"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="-342"/>
         <source>Find levels: of so many columns they are found step by step.</source>
         <translation>Suchen Sie Stufen: Bei so vielen Spalten werden sie Schritt für Schritt gefunden.</translation>
     </message>
     <message>
-        <location line="+89"/>
+        <location line="+96"/>
         <source>The levels are found</source>
         <translation>Die Stufen sind gefunden</translation>
     </message>
     <message>
-        <location line="+137"/>
+        <location line="+139"/>
         <source>Showing single columns more finely</source>
         <translation>Einzelne Spalten werden feiner gezeigt</translation>
     </message>
@@ -16991,17 +16993,17 @@ Rückgabewerte:
         <translation>k ist {k}, und die Tabelle hat {units} {units:Datensatz|Datensätze} oder Einheiten, zu denen Datensätze gehören.</translation>
     </message>
     <message>
-        <location line="+150"/>
+        <location line="+164"/>
         <source>Tested {count:,} {count:node|nodes}</source>
         <translation>{count:,} Knoten geprüft</translation>
     </message>
     <message>
-        <location line="-148"/>
+        <location line="-162"/>
         <source>Choose a k from 1 to that number.</source>
         <translation>Wählen Sie ein k von 1 bis zu dieser Zahl.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/checker.py" line="+143"/>
+        <location filename="../../app/sfumato/engine/generalization/checker.py" line="+134"/>
         <source>The published table has no column {column}.</source>
         <translation>Die veröffentlichte Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -18345,7 +18347,7 @@ Rückgabewerte:
         <translation>Wählen Sie für alle bis auf einen davon eine Beibehaltungswahrscheinlichkeit über 0.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/__init__.py" line="+38"/>
+        <location filename="../../app/sfumato/engine/mechanisms/__init__.py" line="+36"/>
         <source>This version of Sfumato has no mechanism called {name}.</source>
         <translation>Diese Version von Sfumato hat kein Verfahren namens {name}.</translation>
     </message>
@@ -18355,7 +18357,7 @@ Rückgabewerte:
         <translation>Bekannt sind: {known}. Öffnen Sie das Projekt mit einer neueren Version oder wählen Sie eines davon.</translation>
     </message>
     <message>
-        <location line="+53"/>
+        <location line="+31"/>
         <source>No mechanism protects {columns} together.</source>
         <translation>Kein Verfahren schützt {columns} gemeinsam.</translation>
     </message>
@@ -18407,7 +18409,7 @@ Rückgabewerte:
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+601"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+573"/>
         <source>{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>{told} Das ist aus {rows:,} gleichmäßig gezogenen {rows:Zeile|Zeilen} geschätzt.</translation>
     </message>
@@ -18488,7 +18490,7 @@ Rückgabewerte:
         <translation>was die mit höherem Vertrauen zeigt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-482"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-454"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-35"/>
         <source>Number of records</source>
         <translation>Zahl der Datensätze</translation>
@@ -18592,7 +18594,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+208"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+209"/>
         <source>Whoever knows that records depend on one another (relatives, visits of one person) can learn more from several of them together.</source>
         <translation>Wer weiß, dass Datensätze voneinander abhängen (Verwandte, Besuche einer Person), kann aus mehreren zusammen mehr erfahren.</translation>
     </message>
@@ -18881,7 +18883,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/mechanism.py" line="+89"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+135"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+129"/>
         <source>Noise level</source>
         <translation>Rauschstufe</translation>
     </message>
@@ -18916,7 +18918,12 @@ Rückgabewerte:
         <translation>Der Anteil der Varianz, den der beste lineare Schätzwert offenlässt, wenn die Zahlen so schwanken, wie es veröffentlicht ist: 0 ist das Original, 1 verrät nichts.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+2"/>
+        <source>normalized error</source>
+        <translation>normierter Fehler</translation>
+    </message>
+    <message>
+        <location line="+18"/>
         <source>Normally distributed noise is added to each number. Its size is stated relative to how the columns vary together, which is measured with noise, or stated, and published.</source>
         <translation>Zu jeder Zahl wird normalverteiltes Rauschen addiert. Seine Größe wird im Verhältnis dazu angegeben, wie die Spalten gemeinsam schwanken; das ist verrauscht gemessen oder angegeben und wird veröffentlicht.</translation>
     </message>
@@ -19005,7 +19012,7 @@ Rückgabewerte:
         <translation>Geben Sie die Streuung der Spalte an oder messen Sie mit einem größeren ε0.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="-206"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="-200"/>
         <source>The normalized error {error:g} is not between 0 and 1.</source>
         <translation>Der normierte Fehler {error:g} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -19092,13 +19099,13 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+10"/>
-        <source>Noise with a standard deviation of {noise} is added.</source>
-        <translation>Rauschen mit einer Standardabweichung von {noise} wird hinzugefügt.</translation>
+        <source>Noise is added, with a standard deviation of {noise}.</source>
+        <translation>Hinzugefügt wird Rauschen mit einer Standardabweichung von {noise}.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>{width} to {name}</source>
-        <translation>{width} zu {name}</translation>
+        <source>{width} for {name}</source>
+        <translation>{width} für {name}</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -19136,7 +19143,7 @@ Rückgabewerte:
         <translation>Die Größe des Rauschens auf {names} wurde in der Tabelle verrauscht gemessen und wird veröffentlicht: Das erhöht die Chancen auf die Zahlen einer Person höchstens um den Faktor {odds} (ε0 = {epsilon:g}). Die Zahlen oben enthalten das.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+25"/>
         <source>Between two values one published standard deviation apart, the best guess is right {one} of the time if the value stayed the same, and at worst {together} if it changed with every edition, each time between values one such deviation apart.</source>
         <translation>Zwischen zwei Werten, die eine veröffentlichte Standardabweichung auseinanderliegen, trifft die beste Vermutung in {one} der Fälle zu, wenn der Wert gleich blieb, und schlimmstenfalls in {together}, wenn er sich mit jeder Ausgabe änderte, jedes Mal um eine solche Abweichung.</translation>
     </message>
@@ -19536,8 +19543,8 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="+86"/>
         <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+297"/>
-        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+93"/>
-        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="+332"/>
+        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+92"/>
+        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="+337"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
     </message>
@@ -19925,7 +19932,7 @@ Rückgabewerte:
         <translation>Nehmen Sie eine weitere Spalte mit Ausprägungen hinzu, oder wählen Sie die gleichverteilte Ersetzung.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="-117"/>
+        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="-121"/>
         <source>Retention probabilities</source>
         <translation>Beibehaltungswahrscheinlichkeiten</translation>
     </message>
@@ -19990,7 +19997,7 @@ Rückgabewerte:
         <translation>wie wahrscheinlich es nachher sein darf</translation>
     </message>
     <message>
-        <location line="+78"/>
+        <location line="+82"/>
         <source>Loosen the tightest limits.</source>
         <translation>Lockern Sie die engsten Grenzen.</translation>
     </message>
@@ -20095,7 +20102,7 @@ Rückgabewerte:
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+58"/>
+        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+54"/>
         <source>This release can prove that somebody&apos;s {name} is {value}: it promises nothing for that value.</source>
         <translation>Diese Freigabe kann beweisen, dass {name} von jemandem {value} ist: Für diesen Wert sagt sie nichts zu.</translation>
     </message>
@@ -20160,7 +20167,7 @@ Rückgabewerte:
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen aus einer Verteilung gezogenen ersetzt, die mit der Freigabe veröffentlicht wird.</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location line="+46"/>
         <source>The distribution that replaced values of {name} are drawn from follows from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what it tells.</source>
         <translation>Die Verteilung, aus der ersetzte Werte von {name} gezogen werden, folgt aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verrät.</translation>
     </message>
@@ -20225,7 +20232,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/settings.py" line="-279"/>
         <location filename="../../app/sfumato/engine/mechanisms/laplace/settings.py" line="+0"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+2"/>
-        <location filename="../../app/sfumato/report/decision.py" line="-57"/>
+        <location filename="../../app/sfumato/report/decision.py" line="-54"/>
         <source>Stated</source>
         <translation>Angegeben</translation>
     </message>
@@ -20526,7 +20533,7 @@ Rückgabewerte:
     <message>
         <location line="+13"/>
         <source>Privacy loss of the bounds on shares</source>
-        <translation>Privatsphäreverlust der Schranken für Anteile</translation>
+        <translation>Privatheitsverlust der Schranken für Anteile</translation>
     </message>
     <message>
         <location line="+22"/>
@@ -20695,7 +20702,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/release.py" line="-292"/>
-        <location filename="../../app/sfumato/project/release/long_release.py" line="+193"/>
+        <location filename="../../app/sfumato/project/release/release_stream.py" line="+202"/>
         <source>Copying what was drawn</source>
         <translation>Kopiert wird, was gezogen wurde</translation>
     </message>
@@ -20706,7 +20713,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+109"/>
-        <location filename="../../app/sfumato/project/release/long_release.py" line="-6"/>
+        <location filename="../../app/sfumato/project/release/release_stream.py" line="-6"/>
         <source>Drawing samples</source>
         <translation>Stichproben werden gezogen</translation>
     </message>
@@ -21187,7 +21194,7 @@ Rückgabewerte:
         <translation>Andere könnten das über eine Person wissen; wenn das niemand kann, kennzeichnen Sie es als nicht sensibel.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/relations.py" line="+76"/>
+        <location filename="../../app/sfumato/engine/table/relations.py" line="+77"/>
         <source>{name} =</source>
         <translation>{name} =</translation>
     </message>
@@ -21219,7 +21226,7 @@ Rückgabewerte:
     <message>
         <location line="+29"/>
         <location line="+16"/>
-        <location line="+140"/>
+        <location line="+142"/>
         <location line="+38"/>
         <location line="+92"/>
         <source>Looking for columns that follow from others</source>
@@ -21354,7 +21361,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <source>how much measured bounds on shares may disclose of one record, as a privacy loss</source>
-        <translation>wie viel gemessene Schranken für Anteile über einen Datensatz verraten dürfen, als Privatsphäreverlust</translation>
+        <translation>wie viel gemessene Schranken für Anteile über einen Datensatz verraten dürfen, als Privatheitsverlust</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -21382,7 +21389,7 @@ Rückgabewerte:
         <translation>ab wie vielen Datensätzen der angegebene Anteil in einer Gruppe gilt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/level_checks.py" line="+57"/>
+        <location filename="../../app/sfumato/analysis/column_checks.py" line="+57"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+8"/>
         <source>Measured shares</source>
         <translation>Gemessene Anteile</translation>
@@ -21439,7 +21446,7 @@ Rückgabewerte:
         <translation>Die Zeilen stehen in der Reihenfolge der Quelltabelle: Wer ein ebenso sortiertes Register hat, kann es der Datei Zeile für Zeile zuordnen und sagen, wessen Zeile welche ist.</translation>
     </message>
     <message>
-        <location line="+143"/>
+        <location line="+146"/>
         <source>Rows with the same {unit} belong together.</source>
         <translation>Zeilen mit gleichem Wert von {unit} gehören zusammen.</translation>
     </message>
@@ -21692,7 +21699,7 @@ Rückgabewerte:
         <translation>dieselbe für Datenkataloge ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/first_page.py" line="+31"/>
+        <location filename="../../app/sfumato/formats/bundles/first_page.py" line="+30"/>
         <source>Nothing is stated about what it may be used for and until when: ask whoever sent it to you.</source>
         <translation>Es ist nicht angegeben, wofür und bis wann sie verwendet werden darf: Fragen Sie, wer sie Ihnen geschickt hat.</translation>
     </message>
@@ -21738,7 +21745,7 @@ Rückgabewerte:
         <translation>; **zu wenige, um sich darauf zu verlassen**</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/core/leaving.py" line="+27"/>
+        <location filename="../../app/sfumato/engine/core/columns.py" line="+128"/>
         <source>randomised</source>
         <translation>verfremdet</translation>
     </message>
@@ -21748,7 +21755,7 @@ Rückgabewerte:
         <translation>ein Code anstelle des Identifikators</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/core/leaving.py" line="+1"/>
+        <location filename="../../app/sfumato/engine/core/columns.py" line="+1"/>
         <source>pseudonym</source>
         <translation>Pseudonym</translation>
     </message>
@@ -21758,7 +21765,7 @@ Rückgabewerte:
         <translation>unterdrückt in {rows:,} {rows:Zeile|Zeilen}: `*`</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/core/leaving.py" line="-2"/>
+        <location filename="../../app/sfumato/engine/core/columns.py" line="-2"/>
         <source>coarsened</source>
         <translation>vergröbert</translation>
     </message>
@@ -21779,7 +21786,7 @@ Rückgabewerte:
         <translation>jede Zeile zeigt `*`</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+35"/>
         <source>a group of values, such as “{group}”: level {level} of {highest}</source>
         <translation>eine Gruppe von Werten, etwa „{group}“: Stufe {level} von {highest}</translation>
     </message>
@@ -22001,7 +22008,7 @@ Rückgabewerte:
         <location line="+25"/>
         <location line="+92"/>
         <location line="+101"/>
-        <location filename="../../app/sfumato/formats/tables/parquet.py" line="+590"/>
+        <location filename="../../app/sfumato/formats/tables/parquet.py" line="+591"/>
         <source>Read the column as text</source>
         <translation>Spalte als Text lesen</translation>
     </message>
@@ -22155,7 +22162,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/formats/databases.py" line="-9"/>
         <source>The address of the database holds a password. Others can see it on a command line, and it would be kept in the project.</source>
-        <translation>Die Adresse der Datenbank enthält ein Kennwort. Andere können es auf einer Befehlszeile sehen, und es bliebe im Projekt.</translation>
+        <translation>Die Adresse der Datenbank enthält ein Passwort. Andere können es auf einer Befehlszeile sehen, und es bliebe im Projekt.</translation>
     </message>
     <message>
         <location line="+8"/>
@@ -22175,7 +22182,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <source>Write it as postgresql://user@host:5432/database, without the password.</source>
-        <translation>Schreiben Sie sie als postgresql://benutzer@host:5432/datenbank, ohne das Kennwort.</translation>
+        <translation>Schreiben Sie sie als postgresql://benutzer@host:5432/datenbank, ohne das Passwort.</translation>
     </message>
     <message>
         <location line="+144"/>
@@ -22964,7 +22971,7 @@ Rückgabewerte:
         <translation>Lesen Sie sie als PostgreSQL.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/statistical/reading.py" line="+223"/>
+        <location filename="../../app/sfumato/formats/statistical/reading.py" line="+222"/>
         <source>{file} is damaged: the library that reads {package} files crashed at it.</source>
         <translation>{file} ist beschädigt: Die Bibliothek, die Dateien von {package} liest, ist daran abgestürzt.</translation>
     </message>
@@ -22999,8 +23006,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/statistical/writing.py" line="+20"/>
-        <location filename="../../app/sfumato/formats/table_format.py" line="+323"/>
-        <location filename="../../app/sfumato/project/release/long_release.py" line="+72"/>
+        <location filename="../../app/sfumato/formats/table_format.py" line="+322"/>
+        <location filename="../../app/sfumato/project/release/release_stream.py" line="+72"/>
         <location line="+45"/>
         <location filename="../../app/sfumato/report/writing.py" line="+133"/>
         <source>Writing the file</source>
@@ -23623,7 +23630,7 @@ Rückgabewerte:
     <message>
         <location line="+24"/>
         <source>The server {server} wants a password for {database}.</source>
-        <translation>Der Server {server} verlangt ein Kennwort für {database}.</translation>
+        <translation>Der Server {server} verlangt ein Passwort für {database}.</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -23633,7 +23640,7 @@ Rückgabewerte:
     <message>
         <location line="+6"/>
         <source>The server {server} refuses this user or password for {database}.</source>
-        <translation>Der Server {server} lehnt diesen Benutzer oder dieses Kennwort für {database} ab.</translation>
+        <translation>Der Server {server} lehnt diesen Benutzer oder dieses Passwort für {database} ab.</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -23842,12 +23849,12 @@ Rückgabewerte:
         <translation>Wenn Sie wissen, woher sie stammt, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/jobs.py" line="+120"/>
+        <location filename="../../app/sfumato/jobs.py" line="+117"/>
         <source>expected error</source>
         <translation>erwarteter Fehler</translation>
     </message>
     <message>
-        <location line="+238"/>
+        <location line="+220"/>
         <source>There is not enough memory for this: {title}.</source>
         <translation>Dafür reicht der Arbeitsspeicher nicht aus: {title}.</translation>
     </message>
@@ -24244,7 +24251,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/project/rules/generalization.py" line="+147"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+512"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+520"/>
         <location filename="../../app/sfumato/project/rules/text.py" line="+147"/>
         <source>Correct it.</source>
         <translation>Berichtigen Sie ihn.</translation>
@@ -24261,7 +24268,7 @@ Rückgabewerte:
         <translation>Geben Sie sie durch eines davon an: {terms}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/document/model.py" line="+84"/>
+        <location filename="../../app/sfumato/project/document/model.py" line="+79"/>
         <source>The project&apos;s document can&apos;t be read ({kind}).</source>
         <translation>Das Dokument des Projekts ist nicht lesbar ({kind}).</translation>
     </message>
@@ -24377,7 +24384,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <source>table of counts withdrawn</source>
-        <translation>Zähltabelle zurückgezogen</translation>
+        <translation>Zähltabelle zurückgenommen</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -24577,7 +24584,7 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/prepared.py" line="+227"/>
+        <location filename="../../app/sfumato/project/publication/prepared.py" line="+228"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
@@ -24861,7 +24868,7 @@ Rückgabewerte:
         <translation>Verwenden Sie die Befehle, etwa sfumato check mit --recipient.</translation>
     </message>
     <message>
-        <location line="+419"/>
+        <location line="+398"/>
         <source>The spacing between recipients&apos; levels is out of range.</source>
         <translation>Der Abstand zwischen den Stufen der Empfänger liegt außerhalb des Bereichs.</translation>
     </message>
@@ -24971,7 +24978,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_table.py" line="+210"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="+210"/>
         <source>Matching records</source>
         <translation>Datensätze werden zugeordnet</translation>
     </message>
@@ -24987,18 +24994,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/attacker.py" line="-256"/>
-        <location filename="../../app/sfumato/project/release/long_survey.py" line="+282"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+297"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_survey.py" line="+41"/>
-        <location filename="../../app/sfumato/project/release/long_table.py" line="+220"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="+220"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+41"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+60"/>
         <source>Reading columns</source>
         <translation>Liest Spalten</translation>
     </message>
@@ -25008,18 +25015,18 @@ Rückgabewerte:
         <translation>Gewichte werden betrachtet</translation>
     </message>
     <message>
-        <location line="+24"/>
-        <location filename="../../app/sfumato/project/release/long_table.py" line="+17"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="+17"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+27"/>
         <source>Looking at the record keys</source>
         <translation>Die Datensatzschlüssel werden gelesen</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/project/publication/publish.py" line="-30"/>
-        <location filename="../../app/sfumato/project/release/long_survey.py" line="+176"/>
-        <location filename="../../app/sfumato/project/release/long_table.py" line="-400"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="-400"/>
         <location line="+235"/>
-        <location filename="../../app/sfumato/project/release/long_views.py" line="+564"/>
-        <location filename="../../app/sfumato/project/release/prepared.py" line="+191"/>
+        <location filename="../../app/sfumato/project/release/batched_views.py" line="+583"/>
+        <location filename="../../app/sfumato/project/release/prepared.py" line="+196"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+215"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
@@ -25048,9 +25055,9 @@ Rückgabewerte:
         <location filename="../../app/sfumato/formats/table_format.py" line="-332"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="-398"/>
         <location filename="../../app/sfumato/project/publication/prepared.py" line="-77"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="-198"/>
+        <location filename="../../app/sfumato/project/release/batched_views.py" line="-438"/>
         <location filename="../../app/sfumato/project/release/groups.py" line="+74"/>
-        <location filename="../../app/sfumato/project/release/long_table.py" line="-198"/>
-        <location filename="../../app/sfumato/project/release/long_views.py" line="-419"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
@@ -25064,9 +25071,9 @@ Rückgabewerte:
         <location filename="../../app/sfumato/formats/table_format.py" line="+0"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="+0"/>
         <location filename="../../app/sfumato/project/publication/prepared.py" line="+0"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="+0"/>
+        <location filename="../../app/sfumato/project/release/batched_views.py" line="+0"/>
         <location filename="../../app/sfumato/project/release/groups.py" line="+0"/>
-        <location filename="../../app/sfumato/project/release/long_table.py" line="+0"/>
-        <location filename="../../app/sfumato/project/release/long_views.py" line="+0"/>
         <source>The table changed while it was read.</source>
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
@@ -25091,7 +25098,7 @@ Rückgabewerte:
         <translation>Sagen Sie mehr über die Person, oder erlauben Sie mehr Speicher.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_counts.py" line="+226"/>
+        <location filename="../../app/sfumato/project/release/bucket_counts.py" line="+230"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -25445,7 +25452,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+21"/>
-        <location filename="../../app/sfumato/project/release/long_counts.py" line="+294"/>
+        <location filename="../../app/sfumato/project/release/bucket_counts.py" line="+295"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
     </message>
@@ -25621,7 +25628,7 @@ Rückgabewerte:
         <translation>{columns} und {more} weitere</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/units.py" line="+203"/>
+        <location filename="../../app/sfumato/project/release/units.py" line="+204"/>
         <source>At most this many leave together.</source>
         <translation>Höchstens so viele werden zusammen freigegeben.</translation>
     </message>
@@ -25672,7 +25679,7 @@ Rückgabewerte:
         <translation>Höchstens eine Zeile mit gleichem {unit} wird freigegeben; das gilt daher für alle zusammen.</translation>
     </message>
     <message>
-        <location line="+87"/>
+        <location line="+111"/>
         <source>{column} is sensitive, so it can&apos;t say which rows belong together.</source>
         <translation>{column} ist sensibel und kann daher nicht sagen, welche Zeilen zusammengehören.</translation>
     </message>
@@ -25687,17 +25694,17 @@ Rückgabewerte:
         <translation>Höchstens {rows} {rows:Zeile|Zeilen} einer Einheit {rows:soll|sollen} freigegeben werden.</translation>
     </message>
     <message>
-        <location line="+98"/>
+        <location line="+105"/>
         <source>Randomised row by row, at a level that is stated for all of them: {names}.</source>
         <translation>Zeile für Zeile randomisiert, auf einer Stufe, die für alle zusammen gilt: {names}.</translation>
     </message>
     <message>
-        <location line="-97"/>
+        <location line="-104"/>
         <source>Give a whole number from 1 on.</source>
         <translation>Geben Sie eine ganze Zahl ab 1 an.</translation>
     </message>
     <message>
-        <location line="-87"/>
+        <location line="-111"/>
         <source>This is said of one row. At most {rows} {rows:row|rows} with the same {unit} {rows:leaves|leave}, and together they tell no more about it than one row of which this would be said: {one}</source>
         <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit demselben Wert von {unit} {rows:wird|werden} freigegeben, und zusammen verraten sie darüber nicht mehr als eine Zeile, für die gelten würde: {one}</translation>
     </message>
@@ -25707,7 +25714,7 @@ Rückgabewerte:
         <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit demselben Wert von {unit} {rows:wird|werden} freigegeben, und zusammen erhöhen sie die Chancen auf irgendetwas darüber höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location line="+90"/>
+        <location line="+114"/>
         <source>No two rows share {column}, so no rows belong together.</source>
         <translation>Keine zwei Zeilen teilen {column}, daher gehören keine Zeilen zusammen.</translation>
     </message>
@@ -25717,7 +25724,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Spalte, die mehrere Zeilen einer Person oder eines Haushalts teilen, oder verwenden Sie sie als Datensatzschlüssel.</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location line="+68"/>
         <source>No {unit} has more than {largest:,} {largest:row|rows}, and K is {rows:,}: attributes that are randomised row by row get more noise than they need. Set K to {largest:,} or less.</source>
         <translation>Kein {unit} hat mehr als {largest:,} {largest:Zeile|Zeilen}, und K ist {rows:,}: Zeile für Zeile randomisierte Merkmale erhalten mehr Rauschen, als sie brauchen. Setzen Sie K auf höchstens {largest:,}.</translation>
     </message>
@@ -25875,7 +25882,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/rules/generalization.py" line="-298"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="-281"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="-289"/>
         <source>the table has no such column.</source>
         <translation>Die Tabelle hat keine solche Spalte.</translation>
     </message>
@@ -25892,7 +25899,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/commands/policy.py" line="+28"/>
         <location filename="../../app/sfumato/project/rules/generalization.py" line="+36"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+171"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+170"/>
         <source>{column} is not a sensitive column.</source>
         <translation>{column} ist keine sensible Spalte.</translation>
     </message>
@@ -25921,7 +25928,7 @@ Rückgabewerte:
     <message>
         <location line="+29"/>
         <location line="+11"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+106"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+115"/>
         <source>the number is out of range.</source>
         <translation>Die Zahl liegt außerhalb des Bereichs.</translation>
     </message>
@@ -26096,7 +26103,7 @@ Rückgabewerte:
         <translation>Eine Tabelle wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="-358"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="-366"/>
         <source>the table has no column {column}.</source>
         <translation>Die Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -26231,7 +26238,7 @@ Rückgabewerte:
         <translation>Setzen Sie es in Anführungszeichen, auch Datumsangaben.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+12"/>
         <source>the key attributes is missing or empty.</source>
         <translation>Der Schlüssel attributes fehlt oder ist leer.</translation>
     </message>
@@ -26241,7 +26248,7 @@ Rückgabewerte:
         <translation>Es gibt kein Verfahren {found}.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+30"/>
         <source>there is no such setting.</source>
         <translation>eine solche Einstellung gibt es nicht.</translation>
     </message>
@@ -26801,7 +26808,7 @@ Rückgabewerte:
         <location line="+6"/>
         <location line="+8"/>
         <location line="+10"/>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+113"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+112"/>
         <location line="+107"/>
         <location line="+10"/>
         <source>Files</source>
@@ -27052,7 +27059,7 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/shown_classes.py" line="+76"/>
+        <location filename="../../app/sfumato/project/verification/rows.py" line="+228"/>
         <source>The smallest class on {names} has {smallest:,} {what}; k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}; zugesagt war k = {k}.</translation>
     </message>
@@ -27069,7 +27076,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/analysis/noisy_counts.py" line="-13"/>
         <location filename="../../app/sfumato/analysis/small_groups.py" line="-6"/>
-        <location filename="../../app/sfumato/project/verification/rows.py" line="+58"/>
+        <location filename="../../app/sfumato/project/verification/rows.py" line="-152"/>
         <location filename="../../app/sfumato/project/verification/verify.py" line="-178"/>
         <location filename="../../app/sfumato/report/sections.py" line="+125"/>
         <source>Records</source>
@@ -27121,7 +27128,7 @@ Rückgabewerte:
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/shown_classes.py" line="+3"/>
+        <location line="+161"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
@@ -27131,7 +27138,7 @@ Rückgabewerte:
         <translation>{count:,} von {rows:,} {rows:Zeile|Zeilen} {count:weicht|weichen} ab, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/rows.py" line="-11"/>
+        <location filename="../../app/sfumato/project/verification/rows.py" line="-172"/>
         <source>It has all {found:,} {found:record|records}, but in another order than was released.</source>
         <translation>Es hat alle {found:,} {found:Datensatz|Datensätze}, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
@@ -27370,7 +27377,7 @@ Rückgabewerte:
         <translation>Es lässt sich nicht erneut erzeugen. {error}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/workbook.py" line="+43"/>
+        <location filename="../../app/sfumato/project/count_tables/bundle.py" line="+280"/>
         <location filename="../../app/sfumato/project/verification/published.py" line="+0"/>
         <location line="+23"/>
         <location line="+40"/>
@@ -27529,7 +27536,7 @@ Rückgabewerte:
     <message>
         <location line="+21"/>
         <location line="+11"/>
-        <location filename="../../app/sfumato/engine/core/leaving.py" line="-9"/>
+        <location filename="../../app/sfumato/engine/core/columns.py" line="-9"/>
         <location line="+13"/>
         <location filename="../../app/sfumato/formats/choices.py" line="-6"/>
         <location line="+8"/>
@@ -27547,7 +27554,7 @@ Rückgabewerte:
         <translation>Noch keine Stufe festgelegt.</translation>
     </message>
     <message>
-        <location line="+125"/>
+        <location line="+128"/>
         <location filename="../../app/sfumato/analysis/worth.py" line="+354"/>
         <source>Working out what {name} gets</source>
         <translation>Es wird berechnet, was {name} bekommt</translation>
@@ -27707,7 +27714,7 @@ Rückgabewerte:
         <translation>Für Außenstehende. Der Bericht enthält nichts Geheimes, keine Häufigkeiten von Werten und keine Anzahl unter {threshold}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/core/leaving.py" line="+1"/>
+        <location filename="../../app/sfumato/engine/core/columns.py" line="+1"/>
         <source>undecided</source>
         <translation>unentschieden</translation>
     </message>
@@ -27764,12 +27771,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location line="+41"/>
+        <location line="+60"/>
         <source>{columns} {columns:column|columns}</source>
         <translation>{columns} {columns:Spalte|Spalten}</translation>
     </message>
     <message>
-        <location line="-38"/>
+        <location line="-57"/>
         <source>nobody yet</source>
         <translation>noch niemand</translation>
     </message>
@@ -27789,7 +27796,7 @@ Rückgabewerte:
         <translation>unterdrückt: Zeilen, die auffallen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+8"/>
         <source>not checked</source>
         <translation>nicht geprüft</translation>
     </message>
@@ -27799,7 +27806,12 @@ Rückgabewerte:
         <translation>{word}.</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+12"/>
+        <source>anyone&apos;s odds multiplied by at most {factor}</source>
+        <translation>erhöht jedermanns Chancen höchstens um den Faktor {factor}</translation>
+    </message>
+    <message>
+        <location line="+49"/>
         <source>What remains:</source>
         <translation>Was bleibt:</translation>
     </message>
@@ -27897,7 +27909,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/limits.py" line="-5"/>
-        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="-258"/>
+        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="-262"/>
         <location filename="../../app/sfumato/report/history.py" line="+0"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
@@ -28006,11 +28018,11 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/analysis/count_answers.py" line="-48"/>
         <location line="+42"/>
-        <location filename="../../app/sfumato/analysis/count_losses.py" line="-61"/>
+        <location filename="../../app/sfumato/analysis/count_tables.py" line="+258"/>
         <location filename="../../app/sfumato/analysis/open_columns.py" line="-2"/>
         <location filename="../../app/sfumato/analysis/questions/record.py" line="+11"/>
         <location filename="../../app/sfumato/analysis/small_groups.py" line="+3"/>
-        <location filename="../../app/sfumato/report/decision.py" line="-92"/>
+        <location filename="../../app/sfumato/report/decision.py" line="-121"/>
         <location filename="../../app/sfumato/report/history.py" line="-96"/>
         <location line="+13"/>
         <location line="+43"/>
@@ -28233,7 +28245,7 @@ Rückgabewerte:
     <message>
         <location line="+7"/>
         <source>Give the new values of {column} a place in its domain or hierarchy, under Attributes or in the rules.</source>
-        <translation>Geben Sie den neuen Werten von {column} einen Platz im Wertebereich oder in der Hierarchie, unter Attribute oder in den Regeln.</translation>
+        <translation>Geben Sie den neuen Werten von {column} einen Platz im Wertebereich oder in der Hierarchie, unter Merkmale oder in den Regeln.</translation>
     </message>
     <message>
         <location line="+10"/>
@@ -28319,7 +28331,7 @@ Rückgabewerte:
         <translation>Werte von {name} in der Tabelle:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="-272"/>
+        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="-268"/>
         <location filename="../../app/sfumato/report/sections.py" line="+1"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -28351,7 +28363,7 @@ Rückgabewerte:
         <translation>Format</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/level_checks.py" line="-25"/>
+        <location filename="../../app/sfumato/analysis/column_checks.py" line="-25"/>
         <location filename="../../app/sfumato/report/history.py" line="+0"/>
         <source>Levels</source>
         <translation>Stufen</translation>
@@ -28405,7 +28417,7 @@ Rückgabewerte:
     <message>
         <location line="+8"/>
         <source>withdrawn</source>
-        <translation>zurückgezogen</translation>
+        <translation>zurückgenommen</translation>
     </message>
     <message>
         <location line="+5"/>
@@ -28565,7 +28577,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_survey.py" line="-237"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="-279"/>
         <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+121"/>
         <location filename="../../app/sfumato/ui/state/insights.py" line="+123"/>
         <source>Counting values</source>
@@ -28607,7 +28619,7 @@ Rückgabewerte:
         <translation>Kreuzen Sie mindestens einen an.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="-76"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="-71"/>
         <source>Looking for what is the same in rows that belong together</source>
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
@@ -28659,7 +28671,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-598"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-603"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -28694,7 +28706,12 @@ Rückgabewerte:
         <translation>Die Vorschau ist fehlgeschlagen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/program.py" line="+74"/>
+        <location filename="../../app/sfumato/commands/program.py" line="+14"/>
+        <source>the project&apos;s file, or a table; without it the window opens empty</source>
+        <translation>die Datei des Projekts oder eine Tabelle; ohne sie öffnet sich das Fenster leer</translation>
+    </message>
+    <message>
+        <location line="+74"/>
         <source>There is no screen to open the window on.</source>
         <translation>Es gibt keinen Bildschirm, auf dem sich das Fenster öffnen ließe.</translation>
     </message>
@@ -28750,7 +28767,7 @@ Rückgabewerte:
         <translation>{path} ist keine Textdatei in UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/distribution.py" line="-328"/>
+        <location filename="../../app/sfumato/engine/mechanisms/distribution.py" line="-329"/>
         <source>What replaced values are drawn from is not a distribution over the domain with a probability above 0 for each value.</source>
         <translation>Woraus ersetzte Werte gezogen werden, ist keine Verteilung über den Wertebereich mit einer Wahrscheinlichkeit über 0 für jeden Wert.</translation>
     </message>
@@ -28921,7 +28938,7 @@ Rückgabewerte:
         <translation>Die Engine erzeugt die Zeilen</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+54"/>
         <source>{engine} counted {rows:,} {rows:record|records} in {classes:,} {classes:class|classes} that look alike to {recipient}: the smallest has {smallest:,}, and {unique:,} {unique:record is|records are} unique.</source>
         <translation>{engine} hat {rows:,} {rows:Datensatz|Datensätze} in {classes:,} {classes:Klasse|Klassen} gezählt, deren Datensätze für {recipient} gleich aussehen: Die kleinste hat {smallest:,}, und {unique:,} {unique:Datensatz ist|Datensätze sind} einzigartig.</translation>
     </message>
@@ -28946,7 +28963,7 @@ Rückgabewerte:
         <translation>Geben Sie noch einmal frei; endet Spark wieder, so geben Sie ihm mehr Speicher, oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_release.py" line="-105"/>
+        <location filename="../../app/sfumato/project/release/release_stream.py" line="-105"/>
         <source>more than {most:,} {most:sample|samples}</source>
         <translation>mehr als {most:,} {most:gezogenem Wert|gezogenen Werten}</translation>
     </message>
@@ -29128,7 +29145,7 @@ Rückgabewerte:
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_release.py" line="-162"/>
+        <location filename="../../app/sfumato/project/release/release_stream.py" line="-162"/>
         <location line="+181"/>
         <source>Releasing the rows</source>
         <translation>Zeilen werden freigegeben</translation>
@@ -29206,7 +29223,7 @@ Rückgabewerte:
     <message>
         <location line="+44"/>
         <source>A privacy loss of {loss} for up to {rows} {rows:row|rows} that belong together leaves each of them ε = {each}, less than Laplace noise can have.</source>
-        <translation>Ein Verlust an Privatheit von {loss} für bis zu {rows} {rows:zusammengehörige Zeile|zusammengehörige Zeilen} lässt jeder davon ε = {each}, weniger, als Laplace-Rauschen haben kann.</translation>
+        <translation>Ein Privatheitsverlust von {loss} für bis zu {rows} {rows:zusammengehörige Zeile|zusammengehörige Zeilen} lässt jeder davon ε = {each}, weniger, als Laplace-Rauschen haben kann.</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -29365,7 +29382,7 @@ Rückgabewerte:
         <translation>Die Grenzen oder der Schritt haben zu viele Nachkommastellen.</translation>
     </message>
     <message>
-        <location line="+87"/>
+        <location line="+88"/>
         <source>The bounds of {column} can&apos;t be measured: it has too few records for ε0 = {epsilon:g}.</source>
         <translation>Die Grenzen von {column} lassen sich nicht messen: Es gibt zu wenige Datensätze für ε0 = {epsilon:g}.</translation>
     </message>
@@ -29425,7 +29442,7 @@ Rückgabewerte:
         <translation>Nichts wurde gespeichert.</translation>
     </message>
     <message>
-        <location line="+70"/>
+        <location line="+69"/>
         <source>Nothing protects {columns} yet, so there is nothing to set.</source>
         <translation>Noch schützt nichts {columns}, daher lässt sich nichts einstellen.</translation>
     </message>
@@ -29435,7 +29452,7 @@ Rückgabewerte:
         <translation>Wählen Sie auch ein Verfahren: --mechanism NAME</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location line="+49"/>
         <source>Write, say, lowest=0.</source>
         <translation>Schreiben Sie etwa lowest=0.</translation>
     </message>
@@ -29476,13 +29493,13 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+7"/>
-        <location filename="../../app/sfumato/project/document/model.py" line="+511"/>
+        <location filename="../../app/sfumato/project/document/members.py" line="+142"/>
         <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
         <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/document/model.py" line="+1"/>
+        <location filename="../../app/sfumato/project/document/members.py" line="+1"/>
         <source>Take the adopted release away first.</source>
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
@@ -29682,7 +29699,7 @@ Rückgabewerte:
         <translation>Für jemanden, der das Kapitel kennt, erhöht keine freigegebene Ausprägung die Chancen zwischen zweien des Kapitels stärker.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_views.py" line="+211"/>
+        <location filename="../../app/sfumato/project/release/batched_views.py" line="+222"/>
         <source>Listing suppressed rows</source>
         <translation>Unterdrückte Zeilen werden aufgelistet</translation>
     </message>
@@ -29717,7 +29734,7 @@ Rückgabewerte:
         <translation>Gruppen werden gezählt</translation>
     </message>
     <message>
-        <location line="+87"/>
+        <location line="+95"/>
         <source>The quasi-identifiers take more than {most:,} different {most:combination|combinations} of values as the most trusted recipient with a view sees them, too many to be counted in parts.</source>
         <translation>Die Quasi-Identifikatoren haben, wie sie der am meisten vertraute Empfänger mit einer Sicht sieht, mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um sie in Teilen zu zählen.</translation>
     </message>
@@ -29737,9 +29754,9 @@ Rückgabewerte:
         <translation>Fassen Sie Zahlen und Daten in Klassen zusammen, lassen Sie eine Spalte aus der Vergröberung weg oder erlauben Sie mehr Speicher.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/long_leaving.py" line="+207"/>
+        <location line="-422"/>
+        <location filename="../../app/sfumato/project/release/leaving_units.py" line="+177"/>
         <location line="+22"/>
-        <location filename="../../app/sfumato/project/release/long_views.py" line="-403"/>
         <location filename="../../app/sfumato/project/verification/leak_rows.py" line="+25"/>
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
@@ -29775,7 +29792,7 @@ Rückgabewerte:
         <translation>Die Gruppen werden angesehen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/missing_checks.py" line="-84"/>
+        <location filename="../../app/sfumato/analysis/column_checks.py" line="-151"/>
         <source>suspected codes</source>
         <translation>vermutete Codes</translation>
     </message>
@@ -29838,7 +29855,7 @@ Rückgabewerte:
         <translation>Der am besten bekannte Anteil ist {best} wert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="+264"/>
+        <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="+267"/>
         <location line="+9"/>
         <location filename="../../app/sfumato/analysis/mode_costs.py" line="+57"/>
         <location filename="../../app/sfumato/analysis/worth.py" line="+2"/>
@@ -29848,17 +29865,17 @@ Rückgabewerte:
         <translation>{told}</translation>
     </message>
     <message>
-        <location line="-215"/>
+        <location line="-219"/>
         <source>less than one true record</source>
         <translation>weniger als ein wahrer Datensatz</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>{count:,} true {count:record|records}</source>
         <translation>{count:,} {count:wahrer Datensatz|wahre Datensätze}</translation>
     </message>
     <message>
-        <location line="+119"/>
+        <location line="+124"/>
         <source>{mechanism}: {why}</source>
         <translation>{mechanism}: {why}</translation>
     </message>
@@ -29903,7 +29920,7 @@ Rückgabewerte:
         <translation>{mechanism}: wert {records:,.0f}.</translation>
     </message>
     <message>
-        <location line="+227"/>
+        <location line="+218"/>
         <source>Comparing what protects {names}</source>
         <translation>Es wird verglichen, was {names} schützt</translation>
     </message>
@@ -29930,7 +29947,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/analysis/worth_helps.py" line="+100"/>
         <source>At no level would it be worth {wanted:.0f}.</source>
-        <translation>Auf keinem Niveau wäre sie {wanted:.0f} wert.</translation>
+        <translation>Auf keiner Stufe wäre sie {wanted:.0f} wert.</translation>
     </message>
     <message>
         <location line="+6"/>
@@ -29943,7 +29960,7 @@ Rückgabewerte:
         <translation>{mechanism} mit demselben ε wäre {records} wert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/shared/remarks.py" line="+43"/>
+        <location filename="../../app/sfumato/commands/shared/remarks.py" line="+44"/>
         <location filename="../../app/sfumato/report/sections.py" line="-258"/>
         <source>Caution: {text}</source>
         <translation>Warnung: {text}</translation>
@@ -29976,7 +29993,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/commands/worth.py" line="+9"/>
         <source>compare what each mechanism would be worth at the same privacy loss, for all that is sensitive, protected or not, and recommend one</source>
-        <translation>vergleichen, was jedes Verfahren bei gleichem Verlust an Privatheit wert wäre, für alles Sensible, ob geschützt oder nicht, und eines empfehlen</translation>
+        <translation>vergleichen, was jedes Verfahren bei gleichem Privatheitsverlust wert wäre, für alles Sensible, ob geschützt oder nicht, und eines empfehlen</translation>
     </message>
     <message>
         <location line="+6"/>
@@ -30159,7 +30176,7 @@ Rückgabewerte:
         <translation>Die öffentlichen Zählungen {names} widersprechen den Tabellen: Auf keine Weise können Personen so in ihren Klassen sein, dass alles zusammenpasst.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/examples.py" line="+68"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+275"/>
         <source>a cross-table with intervals</source>
         <translation>eine Kreuztabelle mit Intervallen</translation>
     </message>
@@ -30488,7 +30505,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../app/sfumato/formats/statistical/reasons.py" line="+175"/>
+        <location filename="../../app/sfumato/formats/statistical/reasons.py" line="+174"/>
         <location line="+6"/>
         <source>{more} more {more:column|columns}</source>
         <translation>{more} weitere {more:Spalte|Spalten}</translation>
@@ -30624,7 +30641,7 @@ Rückgabewerte:
         <translation>Jede Zeile als einen Wert lesen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/parquet_dates.py" line="+40"/>
+        <location filename="../../app/sfumato/formats/parquet_columns.py" line="+44"/>
         <location filename="../../app/sfumato/formats/workbooks/remarks.py" line="-61"/>
         <source>{count} {count:column is|columns are} read as numbers ({period}): {columns}.</source>
         <translation>{count} {count:Spalte wird|Spalten werden} als Zahlen gelesen ({period}): {columns}.</translation>
@@ -31081,12 +31098,12 @@ Rückgabewerte:
     <message>
         <location line="+4"/>
         <source>Each randomised column is worth at least {worth}.</source>
-        <translation>Jede zufällig veränderte Spalte ist mindestens {worth} wert.</translation>
+        <translation>Jede randomisierte Spalte ist mindestens {worth} wert.</translation>
     </message>
     <message>
         <location line="+2"/>
         <source>No column is randomised or coarsened.</source>
-        <translation>Keine Spalte ist zufällig verändert oder vergröbert.</translation>
+        <translation>Keine Spalte ist randomisiert oder vergröbert.</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -31250,7 +31267,7 @@ Rückgabewerte:
         <translation>Was festgelegt ist, wird geprüft</translation>
     </message>
     <message>
-        <location line="+92"/>
+        <location line="+93"/>
         <source>No column is sensitive, so there is nothing to protect.</source>
         <translation>Keine Spalte ist sensibel, also gibt es nichts zu schützen.</translation>
     </message>
@@ -31270,12 +31287,17 @@ Rückgabewerte:
         <translation>Drei typische Empfänger: {names}.</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+38"/>
+        <source>Left out, since nothing that protects it can be made: {column}.</source>
+        <translation>Weggelassen, weil sich kein Schutz dafür einrichten lässt: {column}.</translation>
+    </message>
+    <message>
+        <location line="+9"/>
         <source>{column}: {mechanism}.</source>
         <translation>{column}: {mechanism}.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+19"/>
         <source>Hierarchies for {columns}.</source>
         <translation>Hierarchien für {columns}.</translation>
     </message>
@@ -31300,12 +31322,17 @@ Rückgabewerte:
         <translation>Einzelne Zellen werden unterdrückt: Ganze Spalten würden weniger sagen.</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+30"/>
         <source>Left out, since nobody would see anything of them: {columns}.</source>
         <translation>Weggelassen, weil niemand etwas von ihnen sähe: {columns}.</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+2"/>
+        <source>Left out, too, since single cells would tell nothing of them: {columns}.</source>
+        <translation>Auch weggelassen, weil einzelne Zellen nichts von ihnen sagen würden: {columns}.</translation>
+    </message>
+    <message>
+        <location line="+21"/>
         <source>Trying remedies for {count} {count:danger|dangers}</source>
         <translation>Abhilfen für {count} {count:Gefahr|Gefahren} werden versucht</translation>
     </message>
@@ -31315,7 +31342,7 @@ Rückgabewerte:
         <translation>{recipient} bekommt {column} bei ε = {epsilon:.3g}: Neben dem, was daran gemessen wird, ist die übliche Stufe nicht einzuhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/unit_price.py" line="+85"/>
+        <location filename="../../app/sfumato/analysis/unit_price.py" line="+88"/>
         <source>At most {rows:,} {rows:row|rows} of a {unit} {rows:is|are} proposed, of up to {largest:,}: then means and shares are known best.</source>
         <translation>Höchstens {rows:,} {rows:Zeile|Zeilen} je {unit} {rows:wird|werden} vorgeschlagen, von bis zu {largest:,}: Dann sind Mittelwerte und Anteile am genauesten bekannt.</translation>
     </message>
@@ -31345,12 +31372,12 @@ Rückgabewerte:
         <translation>{column} ({mechanism})</translation>
     </message>
     <message>
-        <location line="+132"/>
+        <location line="+130"/>
         <source>Weighing what protection costs</source>
         <translation>Es wird abgewogen, was Schutz kostet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/propose.py" line="+38"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+39"/>
         <source>{name}: left: {finding}</source>
         <translation>{name}: offen bleibt: {finding}</translation>
     </message>
@@ -31440,7 +31467,7 @@ Rückgabewerte:
         <translation>Die Spalte {column} enthält Uhrzeiten mit Zeitzone, die weggelassen wird. Lesen Sie eine Abfrage, die die Spalte in Text umwandelt, um sie zu behalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/policies.py" line="+125"/>
+        <location filename="../../app/sfumato/project/verification/policies.py" line="+127"/>
         <source>Examining the rows</source>
         <translation>Die Zeilen werden untersucht</translation>
     </message>
@@ -31711,7 +31738,7 @@ Rückgabewerte:
         <translation>Wer auch die Ausgabe vom {day} hat und weiß, wer hinzukam, ausschied oder blieb, könnte Werte auf weniger als die verlangten {l} eingrenzen: In einer Klasse {weakest:bleibt|bleiben} {weak}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-38"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-176"/>
         <source>Looking at the columns</source>
         <translation>Spalten werden angesehen</translation>
     </message>
@@ -31866,7 +31893,7 @@ Rückgabewerte:
         <translation>das ε dieser Zähltabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+170"/>
+        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+207"/>
         <source>Adding columns one by one</source>
         <translation>Spalten einzeln hinzunehmen</translation>
     </message>
@@ -32237,7 +32264,7 @@ Rückgabewerte:
     <message>
         <location line="+9"/>
         <source>      withdrawn on {day}: “{reason}”; it goes on counting</source>
-        <translation>      zurückgezogen am {day}: „{reason}“; sie zählt weiter</translation>
+        <translation>      zurückgenommen am {day}: „{reason}“; sie zählt weiter</translation>
     </message>
     <message>
         <location line="+5"/>
@@ -32270,7 +32297,7 @@ Rückgabewerte:
         <translation>sagen, was ein Datensatz insgesamt verloren hätte; erstellt wird nichts</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/bundle.py" line="+125"/>
+        <location filename="../../app/sfumato/project/count_tables/bundle.py" line="-180"/>
         <source>discrete Laplace</source>
         <translation>diskrete Laplace-Verteilung</translation>
     </message>
@@ -32306,12 +32333,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+10"/>
-        <location filename="../../app/sfumato/project/count_tables/workbook.py" line="-30"/>
+        <location line="+70"/>
         <source>How to read it</source>
         <translation>Wie man sie liest</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-66"/>
         <source>{count} is the noisy count. It may be below 0, and is right on average: use it for sums, differences and models. {low} to {high} holds the true count 95 times in 100; in {file}, that is {half_width:,} more or less.</source>
         <translation>{count} ist die verrauschte Zahl. Sie kann unter 0 liegen und stimmt im Mittel: Nehmen Sie sie für Summen, Differenzen und Modelle. {low} bis {high} enthält die wahre Zahl in 95 von 100 Fällen; in {file} sind das {half_width:,} mehr oder weniger.</translation>
     </message>
@@ -32411,7 +32438,7 @@ Rückgabewerte:
         <translation>Geben Sie an, wie viele Zeilen eine Einheit höchstens hat: Das Rauschen wächst damit.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/terms.py" line="+24"/>
+        <location filename="../../app/sfumato/commands/project.py" line="+273"/>
         <source>No terms are stated: the README tells recipients to ask you.</source>
         <translation>Es sind keine Bedingungen angegeben: Die README weist Empfänger an, Sie zu fragen.</translation>
     </message>
@@ -32491,12 +32518,17 @@ Rückgabewerte:
         <translation>Probieren, was einzelne Zellen erhielten</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/verdicts.py" line="+49"/>
+        <location filename="../../app/sfumato/analysis/verdicts.py" line="+71"/>
         <source>Worthless</source>
         <translation>Wertlos</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+0"/>
+        <source>Partly worthless</source>
+        <translation>Teils wertlos</translation>
+    </message>
+    <message>
+        <location line="+22"/>
         <source>Nothing that was checked speaks against this release.</source>
         <translation>Nichts, was geprüft wurde, spricht gegen diese Freigabe.</translation>
     </message>
@@ -32532,7 +32564,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="-1"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+233"/>
         <source>A promise is empty.</source>
         <translation>Eine Zusage ist leer.</translation>
     </message>
@@ -32542,7 +32574,7 @@ Rückgabewerte:
         <translation>Eine Zusage ist leer: {exposed} von 100 Vermutungen stimmen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/next_edition.py" line="+41"/>
+        <location filename="../../app/sfumato/commands/project.py" line="+34"/>
         <source>next edition</source>
         <translation>nächste Ausgabe</translation>
     </message>
@@ -32572,7 +32604,7 @@ Rückgabewerte:
         <translation>sagen, was sie ändert, und nichts übernehmen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/counterfeits.py" line="+107"/>
+        <location filename="../../app/sfumato/engine/generalization/editions.py" line="+187"/>
         <source>Counterfeits can&apos;t show {l} {l:value|values}, since the sensitive attribute has {count}.</source>
         <translation>Erfundene Datensätze können nicht {l} {l:Wert|Werte} zeigen, da das sensible Merkmal {count} hat.</translation>
     </message>
@@ -32687,7 +32719,7 @@ Rückgabewerte:
         <translation>Ausgabe {edition}, {counterfeits:,} von {rows:,} {rows:Datensatz|Datensätzen} {counterfeits:ist erfunden|sind erfunden}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/answers.py" line="+20"/>
+        <location filename="../../app/sfumato/report/blocks.py" line="+181"/>
         <source>{name}:</source>
         <translation>{name}:</translation>
     </message>
@@ -32697,7 +32729,7 @@ Rückgabewerte:
         <translation>Die größten Anteile werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-114"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-117"/>
         <source>Deciding who gets what</source>
         <translation>Entscheiden, wer was bekommt</translation>
     </message>
@@ -32705,9 +32737,9 @@ Rückgabewerte:
 <context>
     <name>Session</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/session.py" line="+297"/>
-        <source>“{edit}” was not carried out: something else was changed in the meantime.</source>
-        <translation>„{edit}“ wurde nicht ausgeführt: Inzwischen wurde etwas anderes geändert.</translation>
+        <location filename="../../app/sfumato/ui/state/session.py" line="+304"/>
+        <source>Not carried out, since something else was changed in the meantime: {edit}.</source>
+        <translation>Nicht ausgeführt, weil inzwischen etwas anderes geändert wurde: {edit}.</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -32715,7 +32747,7 @@ Rückgabewerte:
         <translation>Führen Sie es noch einmal aus, wenn Sie es noch möchten.</translation>
     </message>
     <message>
-        <location line="+269"/>
+        <location line="+271"/>
         <source>Pooling rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
@@ -32733,7 +32765,7 @@ Rückgabewerte:
 <context>
     <name>SheetDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/dialogs/recovery.py" line="+33"/>
+        <location filename="../../app/sfumato/ui/state/recovering.py" line="-88"/>
         <source>Its code opens the project where the passphrase is lost. Whoever has the sheet and the project&apos;s file can tell which released values are true: print it, lock it away apart from the file, and delete what was saved. Earlier sheets no longer open the project.</source>
         <translation>Sein Code öffnet das Projekt, wenn die Passphrase verloren ist. Wer das Blatt und die Projektdatei hat, kann erkennen, welche freigegebenen Werte wahr sind: Drucken Sie es, schließen Sie es getrennt von der Datei ein, und löschen Sie, was gespeichert wurde. Frühere Blätter öffnen das Projekt nicht mehr.</translation>
     </message>
@@ -32756,7 +32788,7 @@ Rückgabewerte:
         <translation>Die Quelltabelle wird gelesen</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+42"/>
         <source>Connect again…</source>
         <translation>Neu verbinden&#xa0;…</translation>
     </message>
@@ -32865,7 +32897,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+533"/>
+        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+492"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>
@@ -33071,7 +33103,7 @@ Rückgabewerte:
 <context>
     <name>VerificationView</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/verification_view.py" line="+27"/>
+        <location filename="../../app/sfumato/ui/panels/releases/verification_view.py" line="+29"/>
         <source>Back to the ledger</source>
         <translation>Zurück zum Freigabeverzeichnis</translation>
     </message>
@@ -33203,7 +33235,7 @@ Rückgabewerte:
 <context>
     <name>WithdrawDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/withdrawing.py" line="+26"/>
+        <location filename="../../app/sfumato/ui/panels/releases/verification_view.py" line="+66"/>
         <source>Withdraw the release to {recipient} of {day}</source>
         <translation>Die Freigabe an {recipient} vom {day} zurücknehmen</translation>
     </message>
@@ -33231,7 +33263,7 @@ Rückgabewerte:
 <context>
     <name>_CheckView</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/verification_view.py" line="+28"/>
+        <location line="-52"/>
         <source>Fails</source>
         <translation>Fehlgeschlagen</translation>
     </message>
