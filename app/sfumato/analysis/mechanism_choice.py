@@ -462,6 +462,22 @@ def statements_like(
     return found
 
 
+def behind_source(
+    document: Document, source: Survey, keys: KeyRing, context: Context
+) -> RecordsBehind:
+    """Return how many records stand behind estimates from releases of a source.
+
+    Raises
+    ------
+    SfumatoError
+        If a row's unit is missing, or weights say nothing.
+    """
+    if isinstance(source, TableSurvey):
+        rows = leaving_rows(source.table, document, keys, context)
+        return records_behind_parts(document, rows, source.sample)
+    return records_behind(document, source.table)
+
+
 def choices_of(
     document: Document,
     source: Survey,
@@ -493,11 +509,7 @@ def choices_of(
         spec = document.column(name)
         spec = source.with_domain(spec) if needs_domain(spec) else spec
         known[name] = source.attribute(spec, document.unit, Part(context, 0.0, 0.3))
-    if isinstance(source, TableSurvey):
-        rows = leaving_rows(source.table, document, keys, Part(context, 0.3, 0.5))
-        behind = records_behind_parts(document, rows, source.sample)
-    else:
-        behind = records_behind(document, source.table)
+    behind = behind_source(document, source, keys, Part(context, 0.3, 0.5))
     noise, whom = KeyedNoise(keys), list[Recipient | None](recipients) or [None]
     recipes = document.hierarchies
     for names, part in one_by_one(Part(context, 0.5, 1.0), entries):

@@ -44,6 +44,8 @@ def _usage(arguments: Namespace) -> str:
         return worded("name the column, or those protected together: --column COLUMN")
     if arguments.remove and (arguments.mechanism or arguments.set or arguments.level):
         return worded("--remove goes with no other statement")
+    if arguments.best_matrix and (changes or arguments.level or not arguments.column):
+        return worded("--best-matrix goes with --column COLUMN and no other statement")
     if bool(arguments.recipient) is not bool(arguments.level):
         return worded("--recipient NAME goes with --level TERM=NUMBER")
     return ""
@@ -58,6 +60,8 @@ def _run_policy(arguments: Namespace, terminal: Terminal) -> ExitCode:
         plain = [_plain_mechanism(each) for each in described]
         terminal.tell(arguments.json, plain, _lines_of_settings(described))
         return ExitCode.OK
+    if arguments.best_matrix:
+        return _run_best_matrix(arguments, terminal)
     changes = bool(arguments.mechanism or arguments.set or arguments.remove or arguments.level)
     keeps = changes and not arguments.dry_run
     with open_project(arguments, terminal, read_only=not keeps) as project:
@@ -74,6 +78,31 @@ def _run_policy(arguments: Namespace, terminal: Terminal) -> ExitCode:
     if not document.policy and not arguments.json:
         terminal.note(worded("The policy protects no column yet."))
     if changes and arguments.dry_run:
+        terminal.note(worded("Nothing was saved."))
+    return ExitCode.OK
+
+
+def _run_best_matrix(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    """Put the best matrix within limits into effect, and say what it keeps and is worth."""
+    from sfumato.analysis.best_matrix import offer_best_matrix
+    from sfumato.analysis.mechanism_choice import behind_source
+
+    saves = not arguments.dry_run
+    with open_project(arguments, terminal, read_only=not saves) as project:
+        document = project.document
+        entry = _required_entry(document, arguments.column)
+        with terminal.working() as context:
+            source = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.5))
+            attribute = _attributes(document, entry.attributes, source)[0]
+            behind = behind_source(document, source, project.keys, Part(context, 0.5, 0.6))
+            offer = offer_best_matrix(document, entry, attribute, behind)
+        if saves:
+            project.save_document(offer.document)
+    made = _required_entry(offer.document, arguments.column)
+    plain = {**_plain_entry(offer.document, made), "best_matrix": offer.plain()}
+    told = [said(offer.sentence), said(offer.about_levels)]
+    terminal.tell(arguments.json, [plain], [*told, *_lines_of_entries(offer.document, [made])])
+    if not saves:
         terminal.note(worded("Nothing was saved."))
     return ExitCode.OK
 
@@ -460,6 +489,11 @@ POLICY = Command(
             "a setting, written as in rules: lowest=0, rounding.income=100, limits.HIV=0.1,0.3;"
             " none takes it away; may be repeated",
         ),
+        flag(
+            "--best-matrix",
+            "put the best matrix within the column's limits of single values in the place of their"
+            " retention probabilities, and say what both keep and are worth",
+        ),
         flag("--remove", "take what protects it away, with everybody's levels"),
         repeated("--recipient", "NAME", "whose level it is; may be repeated"),
         repeated(
@@ -480,6 +514,7 @@ POLICY = Command(
         "sfumato policy clinic.sfumato --column income --mechanism laplace --set lowest=0"
         ' --set highest=100000 --recipient "Public file" --level 0.5',
         "sfumato policy clinic.sfumato --column illness --set theta=5 --set limits.HIV=0.1,0.3",
+        "sfumato policy clinic.sfumato --column illness --best-matrix --dry-run",
     ),
 )
 

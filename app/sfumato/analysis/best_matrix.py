@@ -1,0 +1,225 @@
+"""The best matrix within per-value limits, offered in the place of the retention probabilities.
+
+It becomes an entry of any matrix, with a ladder of its own. Both gains are told, records that keep
+their value and what shares are worth, for the matrix may keep more and tell less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from sfumato.analysis.mechanism_choice import WeighedColumns, in_records
+from sfumato.analysis.worth_figures import RecordsBehind
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.mechanisms.adoption import adopted_in
+from sfumato.engine.mechanisms.base import Mechanism, Settings, Statement
+from sfumato.engine.mechanisms.best_matrix import best_matrix
+from sfumato.engine.mechanisms.frequency_source import FrequencySource
+from sfumato.engine.mechanisms.matrix import MECHANISM as ANY_MATRIX
+from sfumato.engine.mechanisms.per_value import MECHANISM as PER_VALUE
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+
+_MOST_NAMED: Final = 5
+_OWN_TERMS: Final = ({"trust_factor"}, {"retention_probability"})
+"""Levels that are stated in what means something else for a matrix."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the top rung of a ladder keeps.
+
+    Parameters
+    ----------
+    share
+        The expected share of records that keep their value.
+    records
+        What estimated shares are worth, in true records.
+    untold
+        The values that estimates can't tell apart.
+    """
+
+    share: float
+    records: float
+    untold: tuple[str, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain JSON values."""
+        worth = {"records_kept": self.share, "worth": self.records}
+        return {**worth, "not_told_apart": list(self.untold)}
+
+
+@dataclass(frozen=True)
+class BestMatrixOffer:
+    """The best matrix within the limits of an entry, beside what is in force.
+
+    Parameters
+    ----------
+    document
+        With the matrix in the place of the retention probabilities.
+    key
+        The entry's key.
+    before, after
+        What the tops of both ladders keep.
+    lowered
+        The recipients whose level is another number now.
+    """
+
+    document: Document
+    key: str
+    before: Kept
+    after: Kept
+    lowered: Mapping[str, Statement]
+
+    @property
+    def sentence(self) -> Sentence:
+        """Both gains, and what speaks against it."""
+        told = [
+            Sentence(
+                "With the retention probabilities in force, {before:.1%} of the records keep their"
+                " value (worth {worth_before}); with the best matrix within the limits,"
+                " {after:.1%} do (worth {worth_after}).",
+                before=self.before.share,
+                after=self.after.share,
+                worth_before=in_records(self.before.records),
+                worth_after=in_records(self.after.records),
+            )
+        ]
+        if untold := self.after.untold:
+            more = len(untold) - _MOST_NAMED
+            named = [*untold[:_MOST_NAMED], *([Sentence("others")] if more > 0 else [])]
+            words = "Estimates from this matrix can't tell these values apart: {named}."
+            told.append(Sentence(words, named=listed(named)))
+        if self.after.records < self.before.records:
+            words = "For counting, the retention probabilities in force are the better choice."
+            told.append(Sentence(words))
+        return joined(*told)
+
+    @property
+    def about_levels(self) -> Sentence:
+        """What becomes of recipients' levels."""
+        return Sentence(
+            "The top of the ladder is the matrix itself. Other recipients keep their level or get"
+            " the nearest one below it, so that no odds rise above what was allowed to them."
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain JSON values."""
+        return {"before": self.before.plain(), "after": self.after.plain()}
+
+
+def offer_best_matrix(
+    document: Document, entry: PolicyEntry, attribute: Attribute, behind: RecordsBehind
+) -> BestMatrixOffer:
+    """Return the best matrix within an entry's limits, as what would take its place.
+
+    Parameters
+    ----------
+    document, entry
+        The policy, and the entry of per-value limits.
+    attribute
+        What it protects.
+    behind
+        How many records stand behind estimates.
+
+    Raises
+    ------
+    PolicyError
+        If the entry states no limits of values, an earlier release was adopted for it, or its
+        frequencies were measured in the table.
+    LevelError
+        If there are too many values.
+    """
+    _refuse(entry)
+    attributes, settings = (attribute,), entry.settings
+    solved = PER_VALUE.solved(attributes, settings)
+    shares = PER_VALUE.frequencies(settings).of(attribute)
+    matrix = best_matrix(shares, solved.gammas, solved.mode)
+    made = replace(entry, mechanism=ANY_MATRIX.name, settings={"entries": matrix.tolist()})
+    weighed = WeighedColumns.of(attributes, behind, document.unit)
+    lowered, recipients = {}, []
+    for recipient in document.recipients:
+        before = recipient.statements.get(entry.key)
+        after = None if before is None else _statement(before, attribute, settings, made.settings)
+        if before is not None and after is not None and after != before:
+            lowered[recipient.name] = after
+        recipients.append(_stating(recipient, entry.key, after))
+    policy = tuple(made if each is entry else each for each in document.policy)
+    return BestMatrixOffer(
+        replace(document, policy=policy, recipients=tuple(recipients)),
+        entry.key,
+        _kept(PER_VALUE, weighed, PER_VALUE.most_within_limits(attributes, settings), settings),
+        _kept(ANY_MATRIX, weighed, 1.0, made.settings),
+        lowered,
+    )
+
+
+def _refuse(entry: PolicyEntry) -> None:
+    if entry.mechanism != PER_VALUE.name:
+        raise PolicyError(
+            "{columns} has no limits of single values, within which a matrix could be the best.",
+            "Protect it by per-value limits first.",
+            columns=entry.key,
+        )
+    if adopted_in(entry.settings):
+        raise PolicyError(
+            "An earlier release was adopted for {columns}, which is on no ladder with others.",
+            "Take the adopted release away first.",
+            columns=entry.key,
+        )
+    source = PER_VALUE.frequencies(entry.settings).source
+    if source not in (FrequencySource.EQUAL, FrequencySource.STATED):
+        raise PolicyError(
+            "The best matrix would give away counts of {columns} that its promise does not"
+            " include: the frequencies were measured in the table.",
+            "Let all values count the same, or state shares that are known without the table.",
+            columns=entry.key,
+        )
+
+
+def _kept(mechanism: Mechanism, weighed: WeighedColumns, level: float, settings: Settings) -> Kept:
+    """Return what a level keeps that all rows of a unit share."""
+    attributes = weighed.attributes
+    own = level
+    if weighed.rows > 1:
+        own = mechanism.shared(level, weighed.rows, attributes, settings)
+    matrix = mechanism.matrix(own, attributes, settings)
+    assert matrix is not None
+    names = PER_VALUE.domain_of(attributes).names
+    return Kept(
+        float(attributes[0].frequencies @ matrix.diagonal),
+        weighed.worth(mechanism, level, settings),
+        tuple(names[place] for place in np.asarray(matrix.untold)),
+    )
+
+
+def _statement(
+    stated: Statement, attribute: Attribute, before: Settings, after: Settings
+) -> Statement:
+    """Return the level of the matrix that is nearest to a level, and not above it.
+
+    Whoever gets all that the limits allow gets the matrix itself. Terms that mean the same of any
+    matrix stay.
+    """
+    if set(stated) not in _OWN_TERMS:
+        return stated
+    attributes = (attribute,)
+    level = PER_VALUE.level(stated, attributes, before)
+    most = PER_VALUE.most_within_limits(attributes, before)
+    if level >= most:
+        return {"trust_factor": 1.0}
+    gamma = PER_VALUE.matrix(level, attributes, before).gamma
+    factor = min(level / most, ANY_MATRIX.level_within(gamma, attributes, after))
+    rounded = round(factor, 3)
+    return {"trust_factor": rounded if rounded <= factor else round(rounded - 0.001, 3)}
+
+
+def _stating(recipient: Recipient, key: str, statement: Statement | None) -> Recipient:
+    if statement is None:
+        return recipient
+    return replace(recipient, statements={**recipient.statements, key: statement})
