@@ -44,6 +44,14 @@ def test_without_rules_the_proposed_roles_are_taken_and_told_with_their_reasons(
     assert "[columns.hid]" in line.output
 
 
+def test_a_number_that_nearly_every_row_has_for_itself_is_pointed_out(line):
+    table = line.folder / "tests.csv"
+    score = np.random.default_rng(3).normal(50.0, 10.0, 100)
+    pd.DataFrame({"score": score, "illness": ["flu", "asthma"] * 50}).to_csv(table, index=False)
+    assert line.run("init", line.project, "--table", table) == 0, line.remarks
+    assert "score: insensitive. Nearly every row has a value of its own" in line.remarks
+
+
 @pytest.mark.parametrize("memory", [(), ("--memory", 0)], ids=["in memory", "in parts"])
 def test_rows_that_change_before_the_first_check_are_counted(line, memory):
     table = survey(line.folder)

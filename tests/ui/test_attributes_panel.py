@@ -100,6 +100,18 @@ class TestRoles:
         open_people.choose("patient")
         assert open_people.detail.reason.text().startswith("Proposed: ")
 
+    def test_a_number_that_nearly_every_row_has_for_itself_is_marked(self, panel, qtbot):
+        score = np.random.default_rng(1).normal(50.0, 10.0, ROWS)
+        table = Table(pd.DataFrame({"score": score, "sex": ["f", "m"] * (ROWS // 2)}))
+        panel.session.open_table("Open", table, Document(columns=propose_columns(table)))
+        settle(qtbot, panel.session)
+        score_row = panel.model.row_of("score")
+        assert "whoever knows it finds the record" in panel.model.hint(score_row)
+        panel.choose("score")
+        assert panel.detail.reason.text().startswith("Nearly every row has a value of its own")
+        mark(panel, "score", Role.IDENTIFYING)
+        assert not panel.model.hint(score_row)
+
     def test_a_role_is_given_to_all_columns_proposed_for_the_same_reason(self, panel, qtbot):
         amounts = np.random.default_rng(1).lognormal(9, 1, (3, ROWS)).round()
         frame = pd.DataFrame(dict(zip(["turnover", "profit", "assets"], amounts, strict=True)))

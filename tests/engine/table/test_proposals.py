@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.engine.core.columns import Kind, Role
+from sfumato.engine.core.columns import Binning, Kind, Role
 from sfumato.engine.core.periods import Period
 from sfumato.engine.table.profile import profile_columns
 from sfumato.engine.table.proposals import alike, best_known, proposals, propose_columns
@@ -87,6 +88,19 @@ def test_what_others_may_know_is_proposed_as_quasi_identifier(name, values, kind
 )
 def test_measurements_and_constants_are_proposed_as_insensitive(name, values):
     assert proposal(name, values).spec.role is Role.INSENSITIVE
+
+
+def test_measurements_that_nearly_every_row_has_for_itself_are_marked():
+    numbers = np.random.default_rng(2).random(ROWS)
+    found = proposal("score", numbers)
+    assert found.reason.startswith("Nearly every row has a value of its own")
+    assert found.hint_for(found.spec) == found.reason
+    edges = Binning((0.0, 0.5, 1.0))
+    for other in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.IDENTIFYING):
+        assert not found.hint_for(replace(found.spec, role=other))
+    assert not found.hint_for(replace(found.spec, binning=edges))
+    common = proposal("score", np.round(numbers, 1))
+    assert not common.hint_for(common.spec)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,14 @@ _NUMBERING: Final = (
     "The whole numbers look like a numbering of the records, so they tell whose record it is."
 )
 
+_OF_ITS_OWN: Final = (
+    "Nearly every row has a value of its own: whoever knows it finds the record. Leave it out, or"
+    " divide it into bins."
+)
+
+_NEARLY_ALL = 0.9
+"""With more values than this share of the rows, nearly every row has one of its own."""
+
 _BODY_WEIGHT = 700.0
 """Nobody weighs more, in kilograms or in pounds."""
 
@@ -157,6 +165,8 @@ class Proposal:
         Whether it numbers the records: every row has a value of its own.
     is_unit
         Whether it numbers or names units, whose values a few rows share.
+    finds_records
+        Whether nearly every row has a value of its own in a column that is left to leave as it is.
     """
 
     spec: ColumnSpec
@@ -164,6 +174,13 @@ class Proposal:
     may_be_sensitive: bool = False
     is_key: bool = False
     is_unit: bool = False
+    finds_records: bool = False
+
+    def hint_for(self, spec: ColumnSpec) -> str:
+        """Return why a column might deserve another role than it has; empty where nothing does."""
+        private = self.may_be_sensitive and spec.role is not Role.SENSITIVE
+        as_it_is = spec.role is Role.INSENSITIVE and spec.binning is None and spec.coding is None
+        return self.reason if private or (self.finds_records and as_it_is) else ""
 
 
 def proposals(
@@ -228,7 +245,12 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
             "Its name suggests something that people keep private: mark it as sensitive if nobody"
             " may learn it about a person."
         )
-    return Proposal(ColumnSpec(profile.name, role, kind), reason, may_be_sensitive=private)
+    return Proposal(
+        ColumnSpec(profile.name, role, kind),
+        reason,
+        may_be_sensitive=private,
+        finds_records=reason == _OF_ITS_OWN,
+    )
 
 
 def best_known(names: Sequence[str]) -> tuple[str, ...]:
@@ -287,7 +309,7 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
             "It looks like free text, which can name people.",
         ),
         (
-            text and profile.distinct > 0.9 * profile.present,
+            text and profile.distinct > _NEARLY_ALL * profile.present,
             "Almost every record has a text of its own, so the text tells whose record it is.",
         ),
         (
@@ -366,6 +388,12 @@ def _role(profile: ColumnProfile, words: tuple[str, ...]) -> tuple[Role, str]:
             Role.QUASI_IDENTIFIER,
             "It looks like an amount. It names nobody, but whoever knows it finds the record: mark"
             " it as sensitive, or divide it into bins.",
+        ),
+        (
+            profile.type_name == "number"
+            and profile.distinct > max(_ENOUGH, _NEARLY_ALL * profile.present),
+            Role.INSENSITIVE,
+            _OF_ITS_OWN,
         ),
         (
             profile.type_name == "number",

@@ -207,9 +207,7 @@ class ColumnsModel(CellsModel):
             if spec.name in (relation.name, *relation.columns):
                 return spoken(relation.sentence)
         proposal = insight.proposal_for.get(spec.name) if insight is not None else None
-        if proposal is None or not proposal.may_be_sensitive or spec.role is Role.SENSITIVE:
-            return ""
-        return proposal.reason
+        return "" if proposal is None else spoken(proposal.hint_for(spec))
 
 
 def _model_of(index: Index) -> ColumnsModel:

@@ -487,8 +487,8 @@ def _reason(spec: ColumnSpec, proposal: Proposal | None) -> str:
     """Return why another role was proposed, or might be right."""
     if proposal is None:
         return ""
-    if proposal.may_be_sensitive and spec.role is not Role.SENSITIVE:
-        return spoken(proposal.reason)
+    if hint := proposal.hint_for(spec):
+        return spoken(hint)
     if proposal.spec.role is spec.role:
         words = QCoreApplication.translate("Attributes", "Proposed: {reason}")
         return words.format(reason=spoken(proposal.reason))
