@@ -14,6 +14,7 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import Cancelled, PolicyError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.edits import with_entry
@@ -22,6 +23,7 @@ from sfumato.project.document.model import Document, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.release.table_survey import surveyed
+from sfumato.resources import resource_path
 from tests.analysis.test_accepted_proposals import companies, survey, visits
 from tests.household import household_survey
 from tests.project.making import CHEAP, PASSPHRASE, noon
@@ -73,6 +75,33 @@ def test_releases_by_a_plan_are_made_and_keep_their_classes(tmp_path, name):
             ]
             assert recipient.view is not None
             assert smallest_class(data, open_names) >= recipient.view.k
+
+
+@pytest.mark.slow
+def test_a_year_that_all_rows_share_hides_no_date_from_the_first_recipient():
+    """Of the clinic's dates of 2025 the year tells nothing, and what lies below it something."""
+    frame = pd.read_csv(resource_path("samples", "clinic.csv"), dtype={"postcode": str})[::5]
+    frame["admission_date"] = pd.to_datetime(frame["admission_date"])
+    document, table = opened(frame.reset_index(drop=True))
+    plan = propose_plan(document, table, KeyRing(bytes(range(32))), (), Silent())
+    assert plan.is_safe
+    details = {one.column: one for one in plan.worth[0].details}
+    assert "admission_date" in details
+    assert all(one.kept > 0.1 and one.hidden < 1.0 for one in details.values())
+
+
+def test_what_nobody_would_see_anything_of_in_a_short_table_is_left_out_by_name():
+    frame = pd.read_csv(resource_path("samples", "clinic.csv"), dtype={"postcode": str}, nrows=30)
+    frame["admission_date"] = pd.to_datetime(frame["admission_date"])
+    document, table = opened(frame)
+    plan = propose_plan(document, table, KeyRing(bytes(range(32))), (), Silent())
+    assert plan.is_safe
+    hidden = [one.column for one in plan.worth[0].details if one.worthless]
+    told = [str(one.told) for one in plan.steps]
+    assert not hidden
+    left = " ".join(one for one in told if one.startswith("Left out, since nobody would see"))
+    assert "occupation" in left
+    assert plan.document.column("occupation").role is Role.IDENTIFYING
 
 
 @pytest.mark.slow

@@ -3,7 +3,8 @@
 Levels alone hide a whole column because of a few records, and cells alone cost as much where nearly
 everybody is rare. So both are tried, and what keeps more is taken: first, that whoever is trusted
 most sees something of every column; then, the detail that is kept for all recipients together,
-that of important columns counting more.
+that of important columns counting more. A column that both would hide whole is shown at a finer
+level where all that is asked can be kept so.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import Final
 
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.view_checks import seen_by, shown_to
-from sfumato.analysis.views import find_views, with_cells, with_statement
-from sfumato.analysis.worth import details_kept
+from sfumato.analysis.views import find_views, with_cells, with_level, with_statement
+from sfumato.analysis.worth import DetailKept, details_kept
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.table.table import Attribute
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.batched_table import BatchedTable
-from sfumato.project.release.views import cell_costs, check_view, quasi_identifiers
+from sfumato.project.release.views import cell_costs, check_view, in_chain, quasi_identifiers
 
 MOST_COLUMNS: Final = 10
 """Single cells are tried for up to so many quasi-identifiers: of more, few cells would be left."""
@@ -70,13 +71,46 @@ def views_keeping_most(
             own = share * _LEAST_TRUSTED if last else share
             other = with_statement(other, each.name, suppression=own)
         with suppress(SfumatoError):
-            tried = find_views(other, rows, part, evenly=True)
+            tried = _showing_all(find_views(other, rows, part, evenly=True), looked)
             kept = _kept(tried, looked)
             better += [(kept, tried)] if kept > now else []
     for _, tried in sorted(better, key=lambda one: one[0], reverse=True):
         if can_be_released(tried, looked):
             return tried, True
     return document, False
+
+
+def _showing_all(document: Document, looked: _Looked) -> Document:
+    """Return the document with something shown of each column that is hidden from the first.
+
+    The search goes down one level after the other, as long as each gains: it never passes one at
+    which all records are alike, such as the year of one year's visits. So the levels below are
+    tried, the coarsest first, for as many recipients as can see them.
+    """
+    first = document.recipients[0].view
+    levels = {} if first is None else first.levels
+    for name in _hidden(document, looked):
+        for level in reversed(range(levels.get(name, 0))):
+            found = _shown_at(document, name, level, looked)
+            if found is not None:
+                document = found
+                break
+    return document
+
+
+def _shown_at(document: Document, name: str, level: int, looked: _Looked) -> Document | None:
+    """Return the document with a column at a level that shows the first something of it.
+
+    Whoever is trusted least sees it too, where that can be released; None where none can.
+    """
+    for each in reversed(in_chain(document)):
+        with suppress(SfumatoError):
+            tried, _ = with_level(document, each.name, name, level)
+            if name in _hidden(tried, looked):
+                return None
+            if can_be_released(tried, looked):
+                return tried
+    return None
 
 
 def can_be_released(document: Document, looked: _Looked) -> bool:
@@ -94,12 +128,25 @@ def can_be_released(document: Document, looked: _Looked) -> bool:
 def _kept(document: Document, looked: _Looked) -> tuple[int, float]:
     """Return how many columns hide nothing whole from the first recipient, and all detail kept."""
     document, columns, _ = looked(document)
-    names, hidden, kept = quasi_identifiers(document), 0, 0.0
+    names, kept = quasi_identifiers(document), 0.0
     weights = dict(zip(names, cell_costs(names, document.importance), strict=True))
-    for place, recipient in enumerate(document.recipients):
-        shown = shown_to(document, recipient, columns)
-        found = {one.column: one for one in details_kept(recipient.name, shown, columns)}
+    for recipient in document.recipients:
+        found = _details(document, recipient, columns)
         kept += sum(weights[name] * (found[name].kept if name in found else 1.0) for name in names)
-        if place == 0:
-            hidden = sum(name in found and found[name].worthless for name in names)
-    return -hidden, round(kept, 9)
+    return -len(_hidden(document, looked)), round(kept, 9)
+
+
+def _hidden(document: Document, looked: _Looked) -> tuple[str, ...]:
+    """Return the columns of which the first recipient learns nothing."""
+    document, columns, _ = looked(document)
+    found = _details(document, document.recipients[0], columns)
+    return tuple(
+        name for name in quasi_identifiers(document) if name in found and found[name].worthless
+    )
+
+
+def _details(
+    document: Document, recipient: Recipient, columns: ShownColumns
+) -> dict[str, DetailKept]:
+    shown = shown_to(document, recipient, columns)
+    return {one.column: one for one in details_kept(recipient.name, shown, columns)}

@@ -479,12 +479,12 @@ class _Planner:
     def leave_out(self) -> bool:
         """Leave out what nobody would see anything of; return whether there is any.
 
-        Of few columns it stays until single cells were weighed, which may tell something of each,
-        and of a table that has no more. What is named as important stays, and shows "*".
+        Of few columns it stays until single cells were weighed, which may tell something of each.
+        What is named as important stays, and shows "*".
         """
         known = quasi_identifiers(self.document)
         few = len(known) <= MOST_COLUMNS
-        if not self._viewless or (few and (known != self._weighed or not self._had_many)):
+        if not self._viewless or (few and known != self._weighed):
             return False
         left = released_rows(self.document, self._table, self._keys, Silent())
         kept = kept_columns(self.document, left, Silent())
@@ -501,7 +501,7 @@ class _Planner:
                     return False
             self.document = without
             words = "Left out, since nobody would see anything of them: {columns}."
-            if few:
+            if few and self._had_many:
                 words = "Left out, too, since single cells would tell nothing of them: {columns}."
             self._tell(words, columns=listed(names))
         return bool(names)
@@ -512,7 +512,8 @@ class _Planner:
         self.leave_out()
         self.choose_cells(Part(context, 0.2, 0.3))
         found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.3, 0.8))
-        if self.leave_out() | self.choose_cells(Part(context, 0.8, 0.9)):
+        # Of fewer columns, cells are weighed anew, until nothing is left to leave out.
+        while self.leave_out() | self.choose_cells(Part(context, 0.8, 0.9)) | self.leave_out():
             found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.9, 1.0))
         return found
 
