@@ -235,6 +235,29 @@ def test_an_attribute_is_chosen_where_there_are_several(qtbot, panel):
     assert headers(panel)[1] == "True “ward”"
 
 
+def test_a_second_column_is_chosen_for_a_two_way_table(qtbot, filled):
+    page = filled.utility
+    offered = [page.beside.itemText(place) for place in range(page.beside.count())]
+    assert offered == ["no other column", "ward"]
+    assert page.table.isHidden()
+    page.beside.setCurrentIndex(1)
+    page.beside.activated.emit(1)
+    wait_for_jobs(qtbot, filled.session)
+    assert not page.table.isHidden()
+    data = page.table.figure.data
+    assert len(data) == 8
+    assert data["true"].sum() == pytest.approx(1.0)
+    # Another recipient's table is made of the same column; without a column there is none.
+    filled.recipient.setCurrentIndex(1)
+    filled.recipient.activated.emit(1)
+    wait_for_jobs(qtbot, filled.session)
+    assert page.beside.value == "ward"
+    assert not page.table.figure.data["estimated"].equals(data["estimated"])
+    page.beside.setCurrentIndex(0)
+    page.beside.activated.emit(0)
+    assert page.table.isHidden()
+
+
 # ----- large domains
 
 

@@ -421,7 +421,7 @@ def _too_few_copies() -> EstimationError:
 
 def _shares(question: PreviewQuestion, size: int) -> Floats:
     """Return the values' shares in the question's rows, of which a release is estimated."""
-    codes = np.asarray(_true(question))
+    codes = np.asarray(true_codes(question))
     shares: Floats = np.bincount(codes, minlength=size) / len(codes)
     return shares
 
@@ -442,29 +442,47 @@ def _weighted(
     if column is None or weights is None or attribute.domain is None or law is not None:
         return None
     left = question.rows_that_leave()
-    size, codes = attribute.domain.size, _released(question, plan.level, left, context)
-    weight = weights[left] / weights[left].sum()
+    codes = released_codes(question, plan.level, left, context)
+    together = document.unit.most_rows if document.unit is not None and plan.by_unit else 1
+    own = np.asarray(true_codes(question))
+    true = np.bincount(own, weights, minlength=attribute.domain.size) / weights.sum()
+    about = attribute.domain.names, true, question.recipient, column.name
+    return weighted_shares(about, codes, weights[left], matrix, together)
+
+
+def weighted_shares(
+    about: tuple[tuple[str, ...], Floats, str, str],
+    codes: npt.NDArray[np.unsignedinteger],
+    weights: Floats,
+    matrix: PerturbationMatrix,
+    together: int,
+) -> UtilityData:
+    """Return shares of the population as they are estimated from released rows with weights.
+
+    Parameters
+    ----------
+    about
+        The values' names, their true shares, the recipient, and the column of weights.
+    codes, weights
+        What each row shows, and how many people it stands for, shape (n,).
+    matrix
+        By which values are replaced.
+    together
+        How many rows belong together at most.
+    """
+    names, true, recipient, column = about
+    weight = weights / weights.sum()
     once, squared = (
         np.bincount(codes, weight**power, minlength=matrix.outcomes).astype(np.float64)
         for power in (1, 2)
     )
     estimated = matrix.solve(once)
     spread = matrix.apply_squared_inverse(squared) - 2 * estimated * matrix.solve(squared)
-    variance = np.maximum(spread + estimated**2 * squared.sum(), 0.0) * len(left) / (len(left) - 1)
-    together = document.unit.most_rows if document.unit is not None and plan.by_unit else 1
+    rows = len(codes)
+    variance = np.maximum(spread + estimated**2 * squared.sum(), 0.0) * rows / (rows - 1)
     half = CONFIDENCE_95 * np.sqrt(together * variance)
-    own = np.asarray(_true(question))
-    true = np.bincount(own, weights, minlength=size) / weights.sum()
-    return UtilityData(
-        attribute.domain.names,
-        true,
-        estimated,
-        estimated - half,
-        estimated + half,
-        0.95,
-        question.recipient,
-        column.name,
-    )
+    low, high = estimated - half, estimated + half
+    return UtilityData(names, true, estimated, low, high, 0.95, recipient, column)
 
 
 def sample_of(question: PreviewQuestion, domain: Domain, context: Context) -> Sample:
@@ -472,7 +490,7 @@ def sample_of(question: PreviewQuestion, domain: Domain, context: Context) -> Sa
     left = question.rows_that_leave()
     rows = left[sample_positions(len(left))]
     attribute = combined(question.attributes)
-    true = np.asarray(_true(question))[rows]
+    true = np.asarray(true_codes(question))[rows]
     known = {a.name: a for a in question.attributes}
     seen: list[SampleSeen] = []
     symbols = None
@@ -480,7 +498,7 @@ def sample_of(question: PreviewQuestion, domain: Domain, context: Context) -> Sa
         context.report(len(seen) / len(question.document.recipients), "Releasing sample rows")
         try:
             plan = plan_entry(question.document, question.entry, known, recipient)
-            released = _released(question, plan.level, rows, Silent())
+            released = released_codes(question, plan.level, rows, Silent())
         except SfumatoError:
             continue  # the policy says what is wrong with this recipient's level
         mechanism = mechanism_called(plan.mechanism)
@@ -504,7 +522,7 @@ def _released_counts(
 
     Where rows belong to units: of as many units, or of the rows that leave.
     """
-    codes = _released(question, level, _drawn(question), context)
+    codes = released_codes(question, level, _drawn(question), context)
     return np.bincount(codes, minlength=outcomes).astype(np.int64)
 
 
@@ -518,7 +536,7 @@ def _drawn(question: PreviewQuestion) -> Positions | None:
     return question.rows_that_leave()
 
 
-def _released(
+def released_codes(
     question: PreviewQuestion, level: float, rows: Positions | None, context: Context
 ) -> npt.NDArray[np.unsignedinteger]:
     """Return the codes that are released of the entry's attribute, or of its combinations.
@@ -530,7 +548,7 @@ def _released(
     return mechanism.shown_codes(question.attributes, released, question.entry.settings)
 
 
-def _true(question: PreviewQuestion) -> npt.NDArray[np.generic]:
+def true_codes(question: PreviewQuestion) -> npt.NDArray[np.generic]:
     """Return the true codes of the entry's attribute, or of its combinations, shape (n,)."""
     columns = [question.columns[name] for name in question.entry.attributes]
     return combined_column(columns).values

@@ -5,14 +5,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QComboBox, QCompleter, QWidget
 
-from sfumato.analysis.previewed_values import EntryPreview, Sample
+from sfumato.analysis.previewed_values import (
+    EntryPreview,
+    PreviewQuestion,
+    Sample,
+    UtilityData,
+)
+from sfumato.analysis.two_way import TwoWayTables
 from sfumato.analysis.worth import ColumnWorth
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
 from sfumato.plots.axes import percent, whole
 from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
@@ -320,16 +328,30 @@ class WorthLine(QWidget):
         self.setVisible(bool(found))
 
 
+TWO_WAY_JOB: Final = "preview two-way table"
+
+
 class UtilityPage(PlotPage):
-    """How well a recipient can estimate the values' shares."""
+    """How well a recipient can estimate the values' shares, alone and with another column's."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
+        self._session = session
+        self._tables: TwoWayTables | None = None
+        self._asked: object = None
         self.note = label("", "muted", wrap=True)
         self.worth = WorthLine(self)
-        self.put(self.worth, self.plot, self.note, None)
+        self.beside = ChoiceField(parent=self, name=tr("Two-way table with"), least=160)
+        self.beside.chosen.connect(self._tabulate)
+        name = label(tr("Two-way table with"), "muted")
+        name.setBuddy(self.beside)
+        self.choice = QWidget(self)
+        self.choice.setLayout(row(name, self.beside, None))
+        self.table = PlotView(session.chooser, self, session.message.emit)
+        self.table_note = label("", "muted", wrap=True)
+        self.put(self.worth, self.plot, self.note, self.choice, self.table, self.table_note, None)
 
-    def show_preview(self, preview: EntryPreview) -> None:
+    def show_preview(self, preview: EntryPreview, question: PreviewQuestion) -> None:
         """Show estimates, or why there are none."""
         self.worth.show_worth(preview.worth)
         self.plot.setVisible(preview.utility is not None)
@@ -350,3 +372,46 @@ class UtilityPage(PlotPage):
             )
         elif preview.problem is not None:
             self.note.setText(error_words(preview.problem))
+        estimated = preview.utility is not None and preview.kept_share is not None
+        self._tables = TwoWayTables.of(question) if estimated else None
+        beside = () if self._tables is None else self._tables.beside
+        self.beside.set_choices([("", tr("no other column")), *((one, one) for one in beside)])
+        self.choice.setVisible(bool(beside))
+        self._tabulate()
+
+    def _tabulate(self, _chosen: object = None) -> None:
+        """Estimate the two-way table with the chosen column, where one is chosen."""
+        self._session.runner.cancel(TWO_WAY_JOB)
+        chosen = str(self.beside.value or "")
+        self._asked = asked = (self._tables, chosen)
+        if self._tables is None or not chosen:
+            self.table.hide()
+            self.table_note.hide()
+            return
+        self._session.runner.run(
+            tr("Estimating a two-way table"),
+            partial(self._tables.table, chosen),
+            partial(self._show_table, asked),
+            partial(self._show_obstacle, asked),
+            key=TWO_WAY_JOB,
+        )
+
+    def _show_table(self, asked: object, data: UtilityData) -> None:
+        if asked is not self._asked:
+            return
+        self.table.show_plot(partial(build_utility_frequencies, data))
+        self.table.show()
+        say(
+            self.table_note,
+            tr(
+                "Shares of the combinations of both columns, estimated with both columns'"
+                " probabilities; a column that leaves unperturbed is taken as it leaves."
+            ),
+        )
+
+    def _show_obstacle(self, asked: object, error: SfumatoError) -> None:
+        """Say why there is no such table."""
+        if asked is not self._asked:
+            return
+        self.table.hide()
+        say(self.table_note, error_words(error))

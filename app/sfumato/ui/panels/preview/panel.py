@@ -261,7 +261,7 @@ class PreviewPanel(Panel):
     ) -> tuple[QWidget, ...]:
         """Fill the pages for categories and return those that have something to show."""
         self.sample.show_sample(preview.sample, question.recipient, final=final)
-        self.utility.show_preview(preview)
+        self.utility.show_preview(preview, question)
         if preview.matrix is None and preview.utility is not None:
             return self.sample, self.utility
         if preview.matrix is None:
