@@ -20,9 +20,9 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space, font
 from sfumato.ui.look.wording import apart, spoken, typeset
 from sfumato.ui.panels.audit import PANEL
+from sfumato.ui.panels.audit.asking import inputs_from
 from sfumato.ui.panels.audit.holders import tr
 from sfumato.ui.panels.audit.pages import all_pages
-from sfumato.ui.panels.audit.pages.answer import inputs_from
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.base import Panel, PanelState, catch_up

@@ -12,60 +12,25 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Answer, AnswerTable, CellKind
-from sfumato.analysis.audit_inputs import AuditInputs, inputs_of, once
+from sfumato.analysis.audit_inputs import AuditInputs
 from sfumato.analysis.questions.question import AskedNumber, AuditQuestion
-from sfumato.analysis.record_losses import losses_by_records
 from sfumato.analysis.small_groups import grouped_entries
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.table import Table
 from sfumato.formats.language import said
 from sfumato.plots.figure import builder
-from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import apart, spoken
+from sfumato.ui.panels.audit.asking import inputs_from
 from sfumato.ui.panels.audit.pages.base import GO, AuditPage, named
 from sfumato.ui.panels.audit.pages.groups import QuestionBar
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.files import FileChooser
 from sfumato.ui.widgets.layout import button, column, label, row, say
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import TableView
-
-
-def inputs_from(session: Session) -> tuple[tuple[object, ...], AuditInputs | None]:
-    """Return what questions are asked of, after what tells it from what they were asked of before.
-
-    There is nothing while the table, or an attribute of the policy, is not known.
-    """
-    document, source = session.document, session.source
-    names = [name for entry in document.policy for name in entry.attributes]
-    encoded = {name: session.attribute(name) for name in names}
-    known = {name: column for name, column in encoded.items() if column is not None}
-    rows, insight, releases = session.all_rows(), session.insight(), session.steps.releases()
-    if source is None or rows is None or not known or len(known) < len(encoded):
-        return (), None
-    units = () if insight is None else insight.repeated
-    counts, project = session.steps.count_tables(), session.project
-    attributes = {name: column.attribute for name, column in known.items()}
-    inputs = inputs_of(rows, source, releases, attributes)
-    inputs = replace(inputs, units=lambda _context: units, counts=counts)
-    if project is not None and counts:
-        losses = partial(losses_by_records, project, BatchedTable.of(source))
-        inputs = replace(inputs, losses=once(losses))
-    if isinstance(source, Table):
-        columns = session.columns_of(source)
-        inputs = replace(
-            inputs,
-            columns=lambda _context: columns.whole,
-            leaving=once(lambda _context: columns.of(document)),
-        )
-    told = (source, document, session.keys, releases, counts)
-    return (*told, tuple(sorted(known)), *map(id, units)), inputs
-
 
 MOST_LINES: Final = 12
 """Lines of a table in sight; it scrolls through more."""
