@@ -105,7 +105,7 @@ class BestMatrixOffer:
         """What becomes of recipients' levels."""
         return Sentence(
             "The top of the ladder is the matrix itself. Other recipients keep their level or get"
-            " the nearest one below it, so that no odds rise above what was allowed to them."
+            " the nearest one below it whose largest odds factor is no greater than before."
         )
 
     def plain(self) -> dict[str, Any]:

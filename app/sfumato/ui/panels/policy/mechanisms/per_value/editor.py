@@ -41,6 +41,7 @@ from sfumato.ui.panels.policy.mechanisms.controls import (
     segments,
     states,
 )
+from sfumato.ui.panels.policy.mechanisms.per_value.best_matrix import BestMatrixProposer
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     EDITABLE,
     LOW,
@@ -240,6 +241,8 @@ class FineGrainSettings(SettingsEditor):
         actions = (self.show_cell, self.remove_strays, self.take_back, self.solve_again)
         self.problem.offer(*actions)
         self.result = LimitsUtility(session, self)
+        self.best_matrix = BestMatrixProposer(session, self)
+        self.best_matrix.refused.connect(self._say_no_best)
         self._lay_out()
         self.mode.chosen.connect(self._set_mode)
         self.objective.chosen.connect(self._set_objective)
@@ -270,6 +273,7 @@ class FineGrainSettings(SettingsEditor):
             FlowLayout(self.search, self.only_own, paste, fill, clear),
             grid,
             self.problem,
+            FlowLayout(self.best_matrix.button),
         )
         self.setLayout(column(card, self.result, spacing=Space.BETWEEN))
 
@@ -285,6 +289,7 @@ class FineGrainSettings(SettingsEditor):
             self._attribute = attribute
             return
         self.leave()
+        self.best_matrix.show_attribute(attribute.name)
         if before is not None and not self._settled():
             self.keep_draft(before.name, self._draft)
         self._attribute, self._in_force = attribute, settings
@@ -304,6 +309,7 @@ class FineGrainSettings(SettingsEditor):
         """Stop solving and comparing."""
         self.session.runner.cancel(JOB)
         self.result.curve.leave()
+        self.best_matrix.leave()
 
     def _draft_in_force(self, attribute: Attribute) -> LimitsDraft:
         try:
@@ -372,6 +378,7 @@ class FineGrainSettings(SettingsEditor):
         self.mode_words.setText(_promise(draft.mode))
         self.presets.show_theta(draft.theta)
         self.frequencies.show_frequencies(self._chosen, len(draft.names))
+        self.best_matrix.button.setEnabled(draft.sound)
         if not draft.sound:
             self._say_problems(draft, problems)
         elif solved is None:
@@ -412,6 +419,9 @@ class FineGrainSettings(SettingsEditor):
     def refuse(self, error: SfumatoError) -> None:
         """Say why limits that are sound by themselves can't be met."""
         self.problem.say("danger", error_words(error), self.take_back)
+
+    def _say_no_best(self, error: SfumatoError) -> None:
+        self.problem.say("info", error_words(error))
 
     def _solved_in_force(self, attribute: Attribute) -> Solved | None:
         """Return what the profile in force does to each value; None where it fits no more."""
