@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.best_matrix import BestMatrixOffer, offer_best_matrix
 from sfumato.analysis.mechanism_choice import behind_source
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.table.table import Table
-from sfumato.project.release.table_survey import MemorySurvey
+from sfumato.project.release.table_survey import surveyed
 from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.look.wording import quoted, spoken, typeset
 from sfumato.ui.panels.policy.wording import tr
@@ -58,7 +57,7 @@ class BestMatrixProposer(QObject):
         entry, known = document.entry_for(name), session.attribute(name)
         if entry is None or known is None or held is None:
             return
-        source = MemorySurvey(held) if isinstance(held, Table) else held
+        source = surveyed(held)
         attribute = known.attribute
 
         def work(context: Context) -> BestMatrixOffer:
