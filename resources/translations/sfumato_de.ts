@@ -271,7 +271,7 @@
         <translation>Spalte</translation>
     </message>
     <message>
-        <location line="+160"/>
+        <location line="+158"/>
         <source>The other {count} are told by sfumato worth --by.</source>
         <translation>Die übrigen {count} nennt sfumato worth --by.</translation>
     </message>
@@ -788,7 +788,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+146"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+111"/>
         <source>Nothing to answer yet</source>
         <translation>Noch gibt es nichts zu beantworten</translation>
     </message>
@@ -1825,7 +1825,7 @@
     </message>
     <message>
         <location line="+36"/>
-        <location filename="../../app/sfumato/ui/panels/preview/pages.py" line="+62"/>
+        <location filename="../../app/sfumato/ui/panels/preview/pages.py" line="+70"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
@@ -1985,7 +1985,13 @@
         <translation>Wertlos: {text}</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+17"/>
+        <location line="+2"/>
+        <source>Two-way table with</source>
+        <translation>Kreuztabelle mit</translation>
+    </message>
+    <message>
+        <location line="+16"/>
         <source>The column shows symbols, each shared by many codes. What is estimated from all of them stands here; a single one says of many codes that they are a little likelier, and nothing more.</source>
         <translation>Die Spalte zeigt Symbole, die sich jeweils viele Schlüssel teilen. Hier steht, was aus allen zusammen geschätzt wird; ein einzelnes sagt von vielen Schlüsseln, dass sie ein wenig wahrscheinlicher sind, und sonst nichts.</translation>
     </message>
@@ -1993,6 +1999,21 @@
         <location line="+6"/>
         <source>{share} of the released values are true. Estimates correct for the others; they are worth more than the released counts themselves.</source>
         <translation>{share} der freigegebenen Werte sind wahr. Schätzungen rechnen die übrigen heraus; sie sind mehr wert als die freigegebenen Häufigkeiten selbst.</translation>
+    </message>
+    <message>
+        <location line="+10"/>
+        <source>no other column</source>
+        <translation>keiner weiteren Spalte</translation>
+    </message>
+    <message>
+        <location line="+14"/>
+        <source>Estimating a two-way table</source>
+        <translation>Eine Kreuztabelle wird geschätzt</translation>
+    </message>
+    <message>
+        <location line="+15"/>
+        <source>Shares of the combinations of both columns, estimated with both columns&apos; probabilities; a column that leaves unperturbed is taken as it leaves.</source>
+        <translation>Anteile der Kombinationen beider Spalten, geschätzt mit den Wahrscheinlichkeiten beider; eine Spalte, die unverändert hinausgeht, zählt so, wie sie hinausgeht.</translation>
     </message>
 </context>
 <context>
@@ -8846,7 +8867,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+257"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+260"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -8882,7 +8903,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-20"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-22"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+10"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum geltenden Stand</translation>
@@ -8894,7 +8915,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+155"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+161"/>
         <source>{count} more are marked.</source>
         <translation>{count} weitere sind gekennzeichnet.</translation>
     </message>
@@ -9016,7 +9037,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+187"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+190"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
@@ -9197,7 +9218,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-351"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-360"/>
         <source>Find a value</source>
         <translation>Wert suchen</translation>
     </message>
@@ -9222,7 +9243,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erneut lösen</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+20"/>
         <source>A list (value, ρ1, ρ2) or a block of cells from a spreadsheet</source>
         <translation>Eine Liste (Wert, ρ1, ρ2) oder ein Zellblock aus einer Tabellenkalkulation</translation>
     </message>
@@ -9252,7 +9273,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenzen der Werte</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+116"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+120"/>
         <source>These limits were solved for other values of the attribute.</source>
         <translation>Diese Grenzen wurden für andere Werte des Merkmals gelöst.</translation>
     </message>
@@ -9279,7 +9300,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bis das berichtigt ist, gelten die bisherigen Grenzen.</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+49"/>
         <source>Solving the limits of {count} {count:value|values}…</source>
         <translation>Die Grenzen von {count} {count:Wert|Werten} werden gelöst&#xa0;…</translation>
     </message>
@@ -9595,7 +9616,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-498"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-507"/>
         <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities, which recipients see, disclose at most ε0; every limit includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die Empfänger sehen, verraten höchstens ε0; jede Grenze enthält das.</translation>
     </message>
@@ -10747,6 +10768,31 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/ui/state/weighing.py" line="+106"/>
         <source>Working out what everybody gets</source>
         <translation>Es wird berechnet, was alle bekommen</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/best_matrix.py" line="+40"/>
+        <source>More records may keep their value; you see what both are worth before you choose</source>
+        <translation>Mehr Datensätze behalten vielleicht ihren Wert; was beides wert ist, sehen Sie, bevor Sie sich entscheiden</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Best matrix within these limits…</source>
+        <translation>Beste Matrix innerhalb dieser Grenzen…</translation>
+    </message>
+    <message>
+        <location line="+23"/>
+        <source>Finding the best matrix</source>
+        <translation>Suche die beste Matrix</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>Best matrix for {name}</source>
+        <translation>Beste Matrix für {name}</translation>
+    </message>
+    <message>
+        <location line="+7"/>
+        <source>Use this matrix</source>
+        <translation>Diese Matrix verwenden</translation>
     </message>
 </context>
 <context>
@@ -13216,7 +13262,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+19"/>
-        <location filename="../../app/sfumato/analysis/previewed_values.py" line="+479"/>
+        <location filename="../../app/sfumato/analysis/previewed_values.py" line="+497"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
@@ -14915,7 +14961,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+9"/>
-        <location filename="../../app/sfumato/commands/policy.py" line="+53"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+55"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="-76"/>
         <source>sfumato: {wrong}</source>
         <translation>sfumato: {wrong}</translation>
@@ -15513,7 +15559,7 @@ Rückgabewerte:
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+270"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+297"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+26"/>
         <source>{key} keeps its level. {error}</source>
         <translation>{key} behält seine Stufe. {error}</translation>
@@ -18919,8 +18965,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <source>normalized error</source>
-        <translation>normierter Fehler</translation>
+        <source>error</source>
+        <translation>Fehler</translation>
     </message>
     <message>
         <location line="+18"/>
@@ -19564,12 +19610,13 @@ Rückgabewerte:
         <translation>Eine Übergangsmatrix gibt an, mit welcher Wahrscheinlichkeit jeder Wert als jeder andere freigegeben wird.</translation>
     </message>
     <message>
-        <location line="+103"/>
+        <location filename="../../app/sfumato/analysis/best_matrix.py" line="+94"/>
+        <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+103"/>
         <source>others</source>
         <translation>andere</translation>
     </message>
     <message>
-        <location line="-4"/>
+        <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="-4"/>
         <source>This release can rule out everything but one value of somebody&apos;s {name}: it promises nothing for {shown}, because zeros of the matrix leave no doubt.</source>
         <translation>Diese Freigabe kann alles bis auf einen Wert von jemandes {name} ausschließen: Für {shown} sagt sie nichts zu, weil Nullen der Matrix keinen Zweifel lassen.</translation>
     </message>
@@ -21107,7 +21154,7 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+227"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+244"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
@@ -21119,17 +21166,17 @@ Rückgabewerte:
         <translation>ganze Zahl</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+51"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+56"/>
         <source>Its name says that it tells who somebody is.</source>
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="-154"/>
+        <location line="-176"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+162"/>
+        <location line="+184"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -21139,7 +21186,7 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="-164"/>
+        <location line="-186"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
@@ -21149,7 +21196,12 @@ Rückgabewerte:
         <translation>Die ganzen Zahlen sehen nach einer Nummerierung der Datensätze aus, daher verraten sie, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+210"/>
+        <location line="+4"/>
+        <source>Nearly every row has a value of its own: whoever knows it finds the record. Leave it out, or divide it into bins.</source>
+        <translation>Fast jede Zeile hat einen eigenen Wert: Wer ihn kennt, findet den Datensatz. Lassen Sie die Spalte weg oder teilen Sie sie in Klassen ein.</translation>
+    </message>
+    <message>
+        <location line="+228"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -21184,7 +21236,7 @@ Rückgabewerte:
         <translation>Es sieht nach einem Betrag aus. Er nennt niemanden, aber wer ihn kennt, findet den Datensatz: Kennzeichnen Sie ihn als sensibel oder teilen Sie ihn in Klassen ein.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+12"/>
         <source>It looks like a measurement, which others hardly know.</source>
         <translation>Es sieht nach einer Messung aus, die andere kaum kennen.</translation>
     </message>
@@ -28666,7 +28718,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/joint.py" line="+185"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+372"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+381"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -29417,7 +29469,7 @@ Rückgabewerte:
         <translation>Lassen Sie eine Spalte weg, oder fassen Sie Werte des größten Wertebereichs ({largest}) zusammen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="-207"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="-236"/>
         <source>name the column, or those protected together: --column COLUMN</source>
         <translation>nennen Sie die Spalte oder die gemeinsam geschützten: --column SPALTE</translation>
     </message>
@@ -29428,16 +29480,22 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
+        <source>--best-matrix goes with --column COLUMN and no other statement</source>
+        <translation>--best-matrix steht mit --column SPALTE und keiner anderen Angabe</translation>
+    </message>
+    <message>
+        <location line="+2"/>
         <source>--recipient NAME goes with --level TERM=NUMBER</source>
         <translation>--recipient NAME gehört zu --level GRÖSSE=ZAHL</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+29"/>
         <source>The policy protects no column yet.</source>
         <translation>Noch ist keine Spalte geschützt.</translation>
     </message>
     <message>
         <location line="+2"/>
+        <location line="+25"/>
         <source>Nothing was saved.</source>
         <translation>Nichts wurde gespeichert.</translation>
     </message>
@@ -29492,19 +29550,61 @@ Rückgabewerte:
         <translation>Nennen Sie alle, oder entfernen Sie zuerst diesen Eintrag: --remove</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location filename="../../app/sfumato/analysis/best_matrix.py" line="-11"/>
+        <source>With the retention probabilities in force, {before:.1%} of the records keep their value (worth {worth_before}); with the best matrix within the limits, {after:.1%} do (worth {worth_after}).</source>
+        <translation>Mit den geltenden Beibehaltungswahrscheinlichkeiten behalten {before:.1%} der Datensätze ihren Wert (so viel wert wie {worth_before}); mit der besten Matrix innerhalb der Grenzen sind es {after:.1%} (so viel wert wie {worth_after}).</translation>
+    </message>
+    <message>
+        <location line="+12"/>
+        <source>Estimates from this matrix can&apos;t tell these values apart: {named}.</source>
+        <translation>Schätzungen aus dieser Matrix können diese Werte nicht unterscheiden: {named}.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>For counting, the retention probabilities in force are the better choice.</source>
+        <translation>Zum Zählen sind die geltenden Beibehaltungswahrscheinlichkeiten die bessere Wahl.</translation>
+    </message>
+    <message>
+        <location line="+8"/>
+        <source>The top of the ladder is the matrix itself. Other recipients keep their level or get the nearest one below it whose largest odds factor is no greater than before.</source>
+        <translation>Die oberste Sprosse der Leiter ist die Matrix selbst. Andere Empfänger behalten ihre Stufe oder bekommen die nächste darunter, deren größter Chancenfaktor nicht größer ist als zuvor.</translation>
+    </message>
+    <message>
+        <location line="+58"/>
+        <source>{columns} has no limits of single values, within which a matrix could be the best.</source>
+        <translation>{columns} hat keine Grenzen für einzelne Werte, innerhalb derer eine Matrix die beste sein könnte.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Protect it by per-value limits first.</source>
+        <translation>Schützen Sie es zuerst durch Grenzen je Wert.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+7"/>
         <location filename="../../app/sfumato/project/document/members.py" line="+142"/>
         <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
         <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
     </message>
     <message>
         <location line="+1"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+1"/>
         <location filename="../../app/sfumato/project/document/members.py" line="+1"/>
         <source>Take the adopted release away first.</source>
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+6"/>
+        <source>The best matrix would give away counts of {columns} that its promise does not include: the frequencies were measured in the table.</source>
+        <translation>Die beste Matrix würde Anzahlen von {columns} preisgeben, die ihre Zusicherung nicht enthält: Die Häufigkeiten wurden in der Tabelle gemessen.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Let all values count the same, or state shares that are known without the table.</source>
+        <translation>Lassen Sie alle Werte gleich viel zählen, oder geben Sie Anteile an, die ohne die Tabelle bekannt sind.</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/commands/policy.py" line="+17"/>
         <source>Nothing protects {columns} together.</source>
         <translation>Nichts schützt {columns} gemeinsam.</translation>
     </message>
@@ -29552,6 +29652,11 @@ Rückgabewerte:
         <location line="+4"/>
         <source>a setting, written as in rules: lowest=0, rounding.income=100, limits.HIV=0.1,0.3; none takes it away; may be repeated</source>
         <translation>eine Einstellung, geschrieben wie in Regeln: lowest=0, rounding.income=100, limits.HIV=0.1,0.3; none entfernt sie; mehrmals möglich</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>put the best matrix within the column&apos;s limits of single values in the place of their retention probabilities, and say what both keep and are worth</source>
+        <translation>die beste Matrix innerhalb der Grenzen der einzelnen Werte dieser Spalte an die Stelle ihrer Beibehaltungswahrscheinlichkeiten setzen und sagen, was beide erhalten und wert sind</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -29777,7 +29882,7 @@ Rückgabewerte:
         <translation>Wählen Sie weniger öffentliche Spalten, geben Sie ihnen Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/previewed_values.py" line="-64"/>
+        <location filename="../../app/sfumato/analysis/previewed_values.py" line="-82"/>
         <source>Records are released by groups, and some rows of a table that is read in parts tell too little of values that are copied within them.</source>
         <translation>Datensätze werden nach Gruppen freigegeben, und einige Zeilen einer Tabelle, die in Teilen gelesen wird, sagen zu wenig über Werte, die innerhalb der Gruppen kopiert werden.</translation>
     </message>
@@ -29920,7 +30025,7 @@ Rückgabewerte:
         <translation>{mechanism}: wert {records:,.0f}.</translation>
     </message>
     <message>
-        <location line="+218"/>
+        <location line="+230"/>
         <source>Comparing what protects {names}</source>
         <translation>Es wird verglichen, was {names} schützt</translation>
     </message>
@@ -31332,7 +31437,7 @@ Rückgabewerte:
         <translation>Auch weggelassen, weil einzelne Zellen nichts von ihnen sagen würden: {columns}.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+22"/>
         <source>Trying remedies for {count} {count:danger|dangers}</source>
         <translation>Abhilfen für {count} {count:Gefahr|Gefahren} werden versucht</translation>
     </message>
@@ -31377,7 +31482,7 @@ Rückgabewerte:
         <translation>Es wird abgewogen, was Schutz kostet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+39"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+40"/>
         <source>{name}: left: {finding}</source>
         <translation>{name}: offen bleibt: {finding}</translation>
     </message>
@@ -32513,7 +32618,7 @@ Rückgabewerte:
         <translation>Schreiben Sie ihn als Jahr-Monat-Tag, etwa 2027-12-31.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planned_views.py" line="+65"/>
+        <location filename="../../app/sfumato/analysis/planned_views.py" line="+66"/>
         <source>Trying what single cells would keep</source>
         <translation>Probieren, was einzelne Zellen erhielten</translation>
     </message>
@@ -32732,6 +32837,49 @@ Rückgabewerte:
         <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-117"/>
         <source>Deciding who gets what</source>
         <translation>Entscheiden, wer was bekommt</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/analysis/two_way.py" line="+102"/>
+        <source>The two columns have {count} combinations of values; a table shows {most} at most.</source>
+        <translation>Die beiden Spalten haben {count} Kombinationen von Werten; eine Tabelle zeigt höchstens {most}.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Choose a column with fewer values.</source>
+        <translation>Wählen Sie eine Spalte mit weniger Werten.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
+        <source>Estimating the table</source>
+        <translation>Die Tabelle wird geschätzt</translation>
+    </message>
+    <message>
+        <location line="+94"/>
+        <source>No table can be estimated with {column}: its values are not replaced row by row.</source>
+        <translation>Mit {column} lässt sich keine Tabelle schätzen: Ihre Werte werden nicht Zeile für Zeile ersetzt.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <location line="+6"/>
+        <location line="+23"/>
+        <source>Choose another column.</source>
+        <translation>Wählen Sie eine andere Spalte.</translation>
+    </message>
+    <message>
+        <location line="-24"/>
+        <location line="+23"/>
+        <source>{column} has {count} values, too many for a table.</source>
+        <translation>{column} hat {count} Werte, zu viele für eine Tabelle.</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/engine/mechanisms/best_matrix.py" line="+67"/>
+        <source>The best matrix within limits is found for up to {most:,} values; the domain has {size:,}.</source>
+        <translation>Die beste Matrix innerhalb der Grenzen wird für bis zu {most:,} Werte gesucht; der Wertebereich hat {size:,}.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Keep the retention probabilities, or group the values.</source>
+        <translation>Bleiben Sie bei den Beibehaltungswahrscheinlichkeiten oder fassen Sie die Werte zusammen.</translation>
     </message>
 </context>
 <context>

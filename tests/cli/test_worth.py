@@ -174,7 +174,7 @@ def test_mechanisms_are_compared_and_one_is_recommended(survey):
     assert survey.run(*arguments) == ExitCode.OK, survey.remarks
     assert "“pay”, for Public:" in survey.output
     assert "Recommended: Laplace noise." in survey.output
-    assert "Gaussian noise (normalized error = 0.5, bounding no odds): worth " in survey.output
+    assert "Gaussian noise (error = 0.5, bounding no odds): worth " in survey.output
 
 
 def test_the_check_offers_the_level_that_would_be_worth_something(survey):

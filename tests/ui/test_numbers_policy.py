@@ -160,7 +160,7 @@ def test_categories_have_no_list_to_join(panel):
 def test_levels_are_shown_in_every_term(filled):
     terms = editor_of(filled).terms
     assert terms.cards["sigma_squared"].text() == "σ² = 0.25"
-    assert terms.cards["normalized_error"].text() == "normalized error = 0.2"
+    assert terms.cards["normalized_error"].text() == "error = 0.2"
     assert terms.cards["half_width"].text().startswith("±\u202f")
     meaning = editor_of(filled).meaning.texts
     assert "Noise moves “age” by" in meaning[1]

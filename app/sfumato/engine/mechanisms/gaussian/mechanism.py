@@ -97,7 +97,7 @@ _TERMS = (
         "Normalized error",
         "The share of the variance that the best linear estimate leaves unexplained, for numbers"
         " that vary as is published: 0 is the original, 1 tells nothing.",
-        (LevelField("normalized_error", "normalized error", 1e-6, 0.999999, decimals=4),),
+        (LevelField("normalized_error", Sentence("error"), 1e-6, 0.999999, decimals=4),),
     ),
     LevelTerm(
         "half_width",
