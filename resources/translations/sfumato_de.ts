@@ -19610,7 +19610,7 @@ Rückgabewerte:
         <translation>Eine Übergangsmatrix gibt an, mit welcher Wahrscheinlichkeit jeder Wert als jeder andere freigegeben wird.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/best_matrix.py" line="+94"/>
+        <location filename="../../app/sfumato/analysis/best_matrix.py" line="+93"/>
         <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+103"/>
         <source>others</source>
         <translation>andere</translation>
@@ -29570,7 +29570,7 @@ Rückgabewerte:
         <translation>Die oberste Sprosse der Leiter ist die Matrix selbst. Andere Empfänger behalten ihre Stufe oder bekommen die nächste darunter, deren größter Chancenfaktor nicht größer ist als zuvor.</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+60"/>
         <source>{columns} has no limits of single values, within which a matrix could be the best.</source>
         <translation>{columns} hat keine Grenzen für einzelne Werte, innerhalb derer eine Matrix die beste sein könnte.</translation>
     </message>
@@ -32840,8 +32840,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/two_way.py" line="+102"/>
-        <source>The two columns have {count} combinations of values; a table shows {most} at most.</source>
-        <translation>Die beiden Spalten haben {count} Kombinationen von Werten; eine Tabelle zeigt höchstens {most}.</translation>
+        <source>The two columns have {count} {count:combination|combinations} of values; a table shows {most} at most.</source>
+        <translation>Die beiden Spalten haben {count} {count:Kombination|Kombinationen} von Werten; eine Tabelle zeigt höchstens {most}.</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -32868,13 +32868,13 @@ Rückgabewerte:
     <message>
         <location line="-24"/>
         <location line="+23"/>
-        <source>{column} has {count} values, too many for a table.</source>
-        <translation>{column} hat {count} Werte, zu viele für eine Tabelle.</translation>
+        <source>{column} has {count} {count:value|values}, too many for a table.</source>
+        <translation>{column} hat {count} {count:Wert|Werte}, zu viele für eine Tabelle.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/best_matrix.py" line="+67"/>
-        <source>The best matrix within limits is found for up to {most:,} values; the domain has {size:,}.</source>
-        <translation>Die beste Matrix innerhalb der Grenzen wird für bis zu {most:,} Werte gesucht; der Wertebereich hat {size:,}.</translation>
+        <source>The best matrix within limits is found for up to {most:,} {most:value|values}; the domain has {size:,}.</source>
+        <translation>Die beste Matrix innerhalb der Grenzen wird für bis zu {most:,} {most:Wert|Werte} gesucht; der Wertebereich hat {size:,}.</translation>
     </message>
     <message>
         <location line="+2"/>

@@ -20,7 +20,6 @@ from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.mechanisms.base import Mechanism, Settings, Statement
 from sfumato.engine.mechanisms.best_matrix import best_matrix
 from sfumato.engine.mechanisms.frequency_source import FrequencySource
-from sfumato.engine.mechanisms.matrix import MECHANISM as ANY_MATRIX
 from sfumato.engine.mechanisms.per_value import MECHANISM as PER_VALUE
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
@@ -135,6 +134,8 @@ def offer_best_matrix(
     LevelError
         If there are too many values.
     """
+    from sfumato.engine.mechanisms.matrix import MECHANISM as ANY_MATRIX  # noqa: PLC0415
+
     _refuse(entry)
     attributes, settings = (attribute,), entry.settings
     solved = PER_VALUE.solved(attributes, settings)
@@ -206,6 +207,8 @@ def _statement(
     Whoever gets all that the limits allow gets the matrix itself. Terms that mean the same of any
     matrix stay.
     """
+    from sfumato.engine.mechanisms.matrix import MECHANISM as ANY_MATRIX  # noqa: PLC0415
+
     if set(stated) not in _OWN_TERMS:
         return stated
     attributes = (attribute,)

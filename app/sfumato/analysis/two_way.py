@@ -100,8 +100,8 @@ class TwoWayTables:
         cells = len(first.names) * len(second.names)
         if cells > MOST_CELLS:
             raise EstimationError(
-                "The two columns have {count} combinations of values; a table shows {most} at"
-                " most.",
+                "The two columns have {count} {count:combination|combinations} of values; a table"
+                " shows {most} at most.",
                 "Choose a column with fewer values.",
                 count=cells,
                 most=MOST_CELLS,
@@ -206,7 +206,7 @@ def _randomised(question: PreviewQuestion, left: Positions, context: Context) ->
         )
     if matrix.size > MOST_CELLS:
         raise EstimationError(
-            "{column} has {count} values, too many for a table.",
+            "{column} has {count} {count:value|values}, too many for a table.",
             "Choose another column.",
             column=question.entry.key,
             count=matrix.size,
@@ -229,7 +229,7 @@ def _unperturbed(question: PreviewQuestion, name: str, left: Positions) -> _Side
     kept = pd.DataFrame({name: series.reset_index(drop=True)})
     if len(kept) != len(left) or kept[name].nunique() > MOST_CELLS:
         raise EstimationError(
-            "{column} has {count} values, too many for a table.",
+            "{column} has {count} {count:value|values}, too many for a table.",
             "Choose another column.",
             column=name,
             count=int(kept[name].nunique()),

@@ -65,8 +65,8 @@ def best_matrix(frequencies: Floats, gammas: Floats, mode: BreachMode) -> Square
     size = len(gammas)
     if size > MOST_VALUES:
         raise LevelError(
-            "The best matrix within limits is found for up to {most:,} values; the domain has"
-            " {size:,}.",
+            "The best matrix within limits is found for up to {most:,} {most:value|values};"
+            " the domain has {size:,}.",
             "Keep the retention probabilities, or group the values.",
             most=MOST_VALUES,
             size=size,

@@ -12,6 +12,7 @@ keys that nobody keeps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -310,11 +311,15 @@ def _made(
             buckets.add(_with_words(put, words, hashes[:, 1].copy()), words[:, 0])
         done, part = 0, Part(context, 0.6, 1.0)
         rows = rows_together(_ROWS, len(plan.released))
-        for ordered in made_ahead(_in_order(table, plan.record_key, made_ahead(buckets), rows)):
-            part.report(done / table.rows, rows_done("Writing the file", done, table.rows))
-            done += len(ordered)
-            if not plan.rows_as_in_table:
-                yield texts.brought_back(ordered)
+        with (  # threads end even where record keys repeat
+            closing(made_ahead(buckets)) as read,
+            closing(made_ahead(_in_order(table, plan.record_key, read, rows))) as put,
+        ):
+            for ordered in put:
+                part.report(done / table.rows, rows_done("Writing the file", done, table.rows))
+                done += len(ordered)
+                if not plan.rows_as_in_table:
+                    yield texts.brought_back(ordered)
 
 
 class _RepeatedTexts:
