@@ -6,7 +6,6 @@ their value and what shares are worth, for the matrix may keep more and tell les
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -65,15 +64,12 @@ class BestMatrixOffer:
         The entry's key.
     before, after
         What the tops of both ladders keep.
-    lowered
-        The recipients whose level is another number now.
     """
 
     document: Document
     key: str
     before: Kept
     after: Kept
-    lowered: Mapping[str, Statement]
 
     @property
     def sentence(self) -> Sentence:
@@ -143,20 +139,16 @@ def offer_best_matrix(
     matrix = best_matrix(shares, solved.gammas, solved.mode)
     made = replace(entry, mechanism=ANY_MATRIX.name, settings={"entries": matrix.tolist()})
     weighed = WeighedColumns.of(attributes, behind, document.unit)
-    lowered, recipients = {}, []
-    for recipient in document.recipients:
-        before = recipient.statements.get(entry.key)
-        after = None if before is None else _statement(before, attribute, settings, made.settings)
-        if before is not None and after is not None and after != before:
-            lowered[recipient.name] = after
-        recipients.append(_stating(recipient, entry.key, after))
+    recipients = [
+        _restated(recipient, entry.key, attribute, settings, made.settings)
+        for recipient in document.recipients
+    ]
     policy = tuple(made if each is entry else each for each in document.policy)
     return BestMatrixOffer(
         replace(document, policy=policy, recipients=tuple(recipients)),
         entry.key,
         _kept(PER_VALUE, weighed, PER_VALUE.most_within_limits(attributes, settings), settings),
         _kept(ANY_MATRIX, weighed, 1.0, made.settings),
-        lowered,
     )
 
 
@@ -222,7 +214,11 @@ def _statement(
     return {"trust_factor": rounded if rounded <= factor else round(rounded - 0.001, 3)}
 
 
-def _stating(recipient: Recipient, key: str, statement: Statement | None) -> Recipient:
-    if statement is None:
+def _restated(
+    recipient: Recipient, key: str, attribute: Attribute, before: Settings, after: Settings
+) -> Recipient:
+    """Return a recipient whose level, where one is stated, is that of the matrix."""
+    if (stated := recipient.statements.get(key)) is None:
         return recipient
+    statement = _statement(stated, attribute, before, after)
     return replace(recipient, statements={**recipient.statements, key: statement})

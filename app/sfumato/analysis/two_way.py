@@ -227,7 +227,8 @@ def _unperturbed(question: PreviewQuestion, name: str, left: Positions) -> _Side
     else:
         series = look_of(spec).shown(question.table).iloc[left]
     kept = pd.DataFrame({name: series.reset_index(drop=True)})
-    if len(kept) != len(left) or kept[name].nunique() > MOST_CELLS:
+    assert len(kept) == len(left)
+    if kept[name].nunique() > MOST_CELLS:
         raise EstimationError(
             "{column} has {count} {count:value|values}, too many for a table.",
             "Choose another column.",
