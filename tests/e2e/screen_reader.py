@@ -114,6 +114,16 @@ def cells(application) -> list[str]:
         return []
 
 
+def whole_board(application) -> list[str]:
+    """Return what the cells of the board say, once none is still being filled."""
+    found = cells(application)
+    coarsened = [each for each in found if ": coarsened" in each]
+    randomised = [each for each in found if ": randomised" in each]
+    told = all(" becomes " in each or " stays " in each for each in coarsened)
+    told = told and all(" in " in each for each in randomised)  # in how many of the records
+    return found if coarsened and randomised and told else []
+
+
 def board() -> list[str]:
     """Open the finished sample in another window, and return what its board's cells say."""
     heard.clear()
@@ -124,11 +134,7 @@ def board() -> list[str]:
         press_until("Tab", ("focused", "push button: Try the sample"))
         press("space")
         press("ctrl+3")
-        wait(
-            lambda: any("randomised" in each for each in cells(application)),
-            "a randomised cell of the board",
-        )
-        return cells(application)
+        return wait(lambda: whole_board(application), "the board")
     finally:
         process.kill()
         process.wait(10)
@@ -154,8 +160,7 @@ def main() -> None:
         wait(lambda: ("announced", "Data") in heard, "the first panel")
         press_until("Tab", ("focused", "push button: Blank sample"))
         press("space")
-        wait(lambda: ("push button", "Load table") in told(application), "the sample's options")
-        press_until("Tab", ("focused", "push button: Load table"))
+        wait(lambda: ("focused", "push button: Load table") in heard, "the sample's preview")
         press("space")
         loaded = ("push button", "Choose attributes")
         wait(lambda: loaded in told(application), "the loaded sample")

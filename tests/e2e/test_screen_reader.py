@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def test_the_sample_is_opened_by_what_is_heard_alone_and_its_controls_have_names
 
 def test_the_board_of_the_finished_sample_is_read_cell_by_cell(told):
     recipients = ("Regional health office", "University study group", "Public file")
-    board = told["board"]
+    board = [re.sub(r", suppressed in [\d,]+ rows", "", each) for each in told["board"]]
     read = [each for each in board if each.partition(", ")[0] in recipients]
     assert len(read) > 30
     for ending in (

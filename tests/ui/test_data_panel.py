@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel, QMenu
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.formats.options import BadValues, ColumnType, RaggedRows, ReasonsKept
 from sfumato.project.document.model import Document, TableSource
+from sfumato.ui.panels import import_page
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.data.loaded_page import explain
 from sfumato.ui.panels.import_page import MissingTextsDialog, size_words
@@ -130,6 +131,26 @@ class TestOptions:
         choose(form.thousands, ",")
         assert form.problem.isVisible()
         assert form.options.thousands == ""
+
+    @pytest.mark.parametrize("moved", [False, True])
+    def test_the_focus_goes_to_loading_unless_an_option_has_it(
+        self, panel, qtbot, clinic, monkeypatch, moved
+    ):
+        go_on, read = threading.Event(), import_page.first_rows
+
+        def slowly(*given, **named):
+            assert go_on.wait(20)
+            return read(*given, **named)
+
+        monkeypatch.setattr(import_page, "first_rows", slowly)
+        panel.open_file(clinic)
+        qtbot.waitUntil(lambda: panel.pages.currentWidget() is panel.importing)
+        if moved:
+            panel.importing.form.header.setFocus()
+        go_on.set()
+        settle(qtbot, panel.session)
+        expected = panel.importing.form.header if moved else panel.load_button
+        assert panel.window().focusWidget() is expected
 
     def test_only_what_concerns_the_format_is_offered(self, panel, qtbot, tmp_path):
         path = tmp_path / "a.parquet"

@@ -331,6 +331,7 @@ class DataPanel(Panel):
         self.load_button = self.set_primary(self.tr("Load table"), "table")
         self.load_button.clicked.connect(self._act)
         self._fresh = False
+        self._focus_then: QWidget | None = None
         self._connect()
         self._show_page()
 
@@ -438,6 +439,7 @@ class DataPanel(Panel):
         self._fresh = True
         options = found.stated or found.options
         self.importing.show_file(found.path, options, found.sheets, found.options)
+        self._focus_then = self.window().focusWidget()  # whoever moves it has begun to choose
 
     def _read_again(self) -> None:
         """Show how the loaded table is read, to change it."""
@@ -460,7 +462,7 @@ class DataPanel(Panel):
     def _allow_loading(self, readable: bool) -> None:
         if self.pages.currentWidget() is self.importing:
             self.load_button.setEnabled(readable)
-            if readable and self._fresh:
+            if readable and self._fresh and self.window().focusWidget() is self._focus_then:
                 self.load_button.setFocus()  # the options are mostly right as they were found
             self._fresh = False
 
