@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.views import find_views, released_rows, views_in, with_importance
+from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
@@ -24,7 +25,8 @@ from sfumato.project.document.model import ViewRule
 from sfumato.project.release.release import make_release
 from sfumato.project.release.views import coarsening_of
 from sfumato.project.verification.found import verify_file
-from tests.project.making import new_project
+from sfumato.report.material import collect
+from tests.project.making import new_project, noon
 from tests.project.test_released_chain import TABLES, decided
 
 ASKED = {"Institute": (3, 0.1), "Ministry": (6, 0.15), "Public": (15, 0.2)}
@@ -171,3 +173,22 @@ def test_a_column_that_is_no_quasi_identifier_has_no_importance():
         with_importance(document, ("water",))
     with pytest.raises(PolicyError, match="named twice"):
         with_importance(document, ("sex", "sex"))
+
+
+def test_a_column_whose_every_cell_is_suppressed_is_left_out_in_readme_and_report(tmp_path):
+    table, document = ward()
+    names = TABLES["households"][2]
+    frame = table.frame.assign(rent=range(table.rows))
+    rule = ViewRule(15, 1.0, dict.fromkeys(names, 0), cells=True)
+    people = tuple(replace(each, view=rule) for each in document.recipients[:1])
+    with new_project(tmp_path, replace(document, recipients=people)) as project:
+        known = Table(frame)
+        made = make_release(project, known, people[0].name, tmp_path / "out", "csv", Silent())
+        readme = (made.path / "README.md").read_text(encoding="utf-8")
+        material = collect(project, known, noon, Silent())
+    shown = read_bundle(made.path).table.frame
+    assert (shown["rent"] == "*").all()
+    assert "| rent | **left out** | every row shows `*` |" in readme
+    assert "Beyond their levels, at most 100.0 % of their cells show *" in readme
+    assert material.ways[people[0].name]["rent"] is Leaves.LEFT_OUT
+    assert material.ways[people[0].name]["sex"] is not Leaves.LEFT_OUT

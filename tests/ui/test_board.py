@@ -382,6 +382,18 @@ def test_rows_that_are_suppressed_are_told_in_the_cell(qtbot, panel):
         assert f"suppressed in {hidden} rows" in said
 
 
+def test_a_column_whose_every_cell_is_suppressed_is_left_out_and_not_exact(qtbot, panel):
+    document = replace(protected(), hierarchies={"age": Suppression()})
+    first, *others = document.recipients
+    view = ViewRule(k=5, suppression=1.0, cells=True)
+    document = replace(document, recipients=(replace(first, view=view), *others))
+    board = opened(qtbot, panel, document, UNIQUE)
+    assert board.model.hidden(cell(board, "age", "Clinic A")) == UNIQUE
+    index = cell_at(board, "age", "Clinic A")
+    assert index.data(READ) == "Clinic A, age: left out"
+    assert (index.data(), board.model.word(index)) == ("–", "left out")
+
+
 def test_no_role_is_missing_on_the_board():
     from sfumato.ui.panels.policy.board.words import GROUPS, ROLES  # noqa: PLC0415
 

@@ -471,7 +471,7 @@ def gauges_of(
             found = columns.classes(shown).unique if shown else (0 if counting else None)
             seen = seen_by(document, recipient, columns) if shown else None
             hidden = {} if seen is None else _hidden_in(seen)
-            untold = () if seen is None else _untold_in(seen, hidden)
+            untold = () if seen is None else untold_in(seen)
             told.append(replace(made, found=found, hidden=hidden, untold=untold))
         except SfumatoError as error:
             told.append(replace(made, problem=error.sentence))
@@ -483,11 +483,11 @@ def _hidden_in(seen: Coarsened) -> dict[str, int]:
     return dict(zip(seen.coarsening.hierarchies, seen.view.starred, strict=True))
 
 
-def _untold_in(seen: Coarsened, hidden: Mapping[str, int]) -> tuple[str, ...]:
+def untold_in(seen: Coarsened) -> tuple[str, ...]:
     """Return the quasi-identifiers that a view shows as "*" in every row."""
     return tuple(
         name
-        for name, rows in hidden.items()
+        for name, rows in _hidden_in(seen).items()
         if rows == seen.view.rows or 0 < seen.highest[name] == seen.coarsening.level(name)
     )
 

@@ -12,7 +12,7 @@ from sfumato.analysis import coalitions, pooled_numbers
 from sfumato.analysis.all_rows import AllRows, rows_of
 from sfumato.analysis.answers import Answer
 from sfumato.analysis.audit_inputs import AuditInputs, inputs_of
-from sfumato.analysis.board import board_rows, example_of
+from sfumato.analysis.board import board_rows, example_of, untold_in
 from sfumato.analysis.coalitions import CoalitionReport, weigh_coalition
 from sfumato.analysis.generalized_table import check_publication
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
@@ -28,6 +28,7 @@ from sfumato.analysis.releasing import check_project
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.small_groups import RiskSubject, answer_of_each, grouped_entries, risk_of_each
 from sfumato.analysis.verdicts import Readiness
+from sfumato.analysis.view_checks import seen_by
 from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import SfumatoError
@@ -248,10 +249,14 @@ def _ways(document: Document, known: _KnownFigures) -> dict[str, dict[str, Leave
         spec.name: example_of(spec, recipes.get(spec.name), columns) for spec in document.columns
     }
     rows = board_rows(document, examples, known.attributes, people)
-    return {
-        each.name: {row.spec.name: row.cells[place].leaves for row in rows}
-        for place, each in enumerate(people)
-    }
+    ways = {}
+    for place, each in enumerate(people):
+        own = {row.spec.name: row.cells[place].leaves for row in rows}
+        with suppress(SfumatoError):  # a view that can't be made shows no cells
+            seen = seen_by(document, each, columns)
+            own |= dict.fromkeys(() if seen is None else untold_in(seen), Leaves.LEFT_OUT)
+        ways[each.name] = own
+    return ways
 
 
 def _found(project: ProjectFile, table: Table | BatchedTable) -> tuple[Readiness, ...]:

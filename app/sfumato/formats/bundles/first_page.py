@@ -121,8 +121,8 @@ def _way(contents: BundleContents, spec: ColumnSpec) -> tuple[str, str]:
         return said(Leaves.EXACT.word), worded("the source's value")
     level, highest, starred = _level(contents, spec.name)
     leaves = leaves_unperturbed(spec, level, highest)
-    if leaves is Leaves.LEFT_OUT:
-        return said(leaves.word), worded("every row shows `*`")
+    if leaves is Leaves.LEFT_OUT or 0 < contents.rows == starred:
+        return said(Leaves.LEFT_OUT.word), worded("every row shows `*`")
     hidden = worded("suppressed in {rows:,} {rows:row|rows}: `*`", rows=starred) if starred else ""
     if leaves is Leaves.COARSENED:
         examples = (_coarsened(contents, spec, level, highest), hidden)

@@ -550,7 +550,8 @@ def promise_of(coarsening: Coarsening) -> str:
         return said
     if own.cells:
         share = Sentence(
-            "At most {share:.1%} of their cells show * instead, which is a value of its own.",
+            "Beyond their levels, at most {share:.1%} of their cells show *, which is a value of"
+            " its own.",
             share=coarsening.suppression,
         )
         return joined(said, share)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import is_
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.board import BoardCell, BoardRow, Gauges
 from sfumato.analysis.verdicts import Readiness
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import Leaves, Role
 from sfumato.ui.look.theme import font, themes
 from sfumato.ui.look.wording import spoken, typeset, value_name
 from sfumato.ui.panels.policy.board.words import (
@@ -170,7 +170,11 @@ class BoardModel(QAbstractTableModel):
         line = self.lines[row] if 0 <= row < len(self.lines) else None
         if not isinstance(line, BoardRow) or not ORIGINAL < column <= len(line.cells):
             return None
-        return line.cells[column - 1]
+        cell = line.cells[column - 1]
+        gauges = self._gauges.get(cell.recipient)
+        if gauges is None or cell.column not in gauges.untold:
+            return cell
+        return replace(cell, leaves=Leaves.LEFT_OUT, trust=0.0)  # suppressed in every row
 
     def place_of(self, name: str, recipient: str = "") -> tuple[int, int]:
         """Return where a column stands, and a recipient; −1 for what is not in sight."""
