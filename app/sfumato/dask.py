@@ -117,11 +117,11 @@ class DaskRows(EngineRows):
 
     def together(self, by: str, work: Work, schema: pa.Schema, rows: int) -> DaskRows:  # noqa: ARG002
         """See `EngineRows.together`."""
-        return DaskRows(self.frame.shuffle(on=by)).mapped(work, schema)
+        return DaskRows(self.frame.shuffle(on=by, shuffle_method=_how())).mapped(work, schema)
 
     def first_of_each(self, unit: str, rank: str, most: int) -> DaskRows:
         """See `EngineRows.first_of_each`."""
-        shuffled = self.frame.shuffle(on=unit)
+        shuffled = self.frame.shuffle(on=unit, shuffle_method=_how())
         made = shuffled.map_partitions(_first_of_each, unit, rank, most, meta=self.frame._meta)
         return DaskRows(made)
 
@@ -133,7 +133,7 @@ class DaskRows(EngineRows):
             # Hashes are spread evenly, so where to cut is known without looking.
             ends = [-(1 << 63) + (1 << 64) * place // parts for place in range(parts)]
             ends.append((1 << 63) - 1)
-        apart = self.frame.set_index(words[0], divisions=ends)
+        apart = self.frame.set_index(words[0], divisions=ends, shuffle_method=_how())
         return DaskRows(apart.map_partitions(_in_order, words, self.columns, meta=self.frame._meta))
 
     def class_counts(self, columns: Sequence[str]) -> dd.DataFrame:
@@ -146,7 +146,8 @@ class DaskRows(EngineRows):
             if isinstance(kind, pd.ArrowDtype) and pa.types.is_dictionary(kind.pyarrow_dtype)
         }
         groups = (frame.astype(plain) if plain else frame).groupby(list(columns), dropna=False)
-        return groups.size(split_out=frame.npartitions).rename("rows").reset_index()
+        sizes = groups.size(split_out=frame.npartitions, shuffle_method=_how())
+        return sizes.rename("rows").reset_index()
 
     def class_totals(self, by: Sequence[str], within: Sequence[str] = ()) -> dict[str, dd.Scalar]:
         """See `EngineRows.class_totals`."""
@@ -162,7 +163,8 @@ class DaskRows(EngineRows):
             told_of = classes[names].assign(rows=sizes, most=sizes, values=1, weighed=weighed)
             how = {"rows": "sum", "most": "max", "values": "sum", "weighed": "sum"}
             grouped = told_of.groupby(names, dropna=False)
-            classes = grouped.agg(how, split_out=self.frame.npartitions)
+            parts = self.frame.npartitions
+            classes = grouped.agg(how, split_out=parts, shuffle_method=_how())
             sizes = classes["rows"]
             told = {
                 "values": classes["values"].min(),
@@ -188,6 +190,18 @@ class DaskRows(EngineRows):
 
         found: Mapping[str, Any] = compute(dict(asked))[0]
         return found
+
+
+def _how() -> str:
+    """Return how rows are brought together: as Dask is set, or by tasks.
+
+    Where a worker is lost, tasks cost what was on it alone. Dask's own choice on a cluster begins
+    the whole shuffle anew and can wait for ever (dask/distributed, issue 8411).
+    """
+    from dask import config
+
+    stated: str | None = config.get("dataframe.shuffle.method", None)
+    return stated or "tasks"
 
 
 def _worked(frame: pd.DataFrame, work: Work) -> pd.DataFrame:
