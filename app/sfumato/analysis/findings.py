@@ -312,14 +312,25 @@ def _told_by(examined: Examined, answer: OpenAnswer) -> Iterator[Finding]:
 
 def _open_columns(examined: Examined) -> OpenAnswer:
     part = Part(examined.context, 0.0, 0.9)
-    whole, attributes = examined.columns.whole, dict(examined.attributes)
-    for name, attribute in examined.attributes.items():
+    seen = examined.document, examined.columns, examined.attributes
+    return open_columns_of(*seen, (examined.recipient,), part)
+
+
+def open_columns_of(
+    document: Document,
+    columns: ShownColumns,
+    attributes: Mapping[str, Attribute],
+    recipients: Sequence[Recipient],
+    context: Context,
+) -> OpenAnswer:
+    """Return what the open columns of rows that are examined tell, beside some releases."""
+    whole, known = columns.whole, dict(attributes)
+    for name, attribute in attributes.items():
         # Of a table in parts, numbers are known of rows that leave, and open columns of any.
         if attribute.numbers is not None and len(attribute.numbers) != whole.table.rows:
-            column = encode_attribute(whole.table, examined.document.column(name))
-            attributes[name] = replace(attribute, numbers=column.attribute.numbers)
-    recipients = (examined.recipient,)
-    return answer_open_columns(examined.document, whole, attributes, part, recipients)
+            column = encode_attribute(whole.table, document.column(name))
+            known[name] = replace(attribute, numbers=column.attribute.numbers)
+    return answer_open_columns(document, whole, known, context, recipients)
 
 
 def telling_columns(examined: Examined) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sfumato.analysis.board import Gauges, gauges_of
+from sfumato.analysis.board import Gauges, beside_open_columns, gauges_of
 from sfumato.analysis.column_checks import told_reasons
 from sfumato.analysis.columns_left import kept_columns
 from sfumato.analysis.findings import (
@@ -22,6 +22,7 @@ from sfumato.analysis.findings import (
     Finding,
     Remedy,
     RemedyKind,
+    open_columns_of,
     telling_columns,
 )
 from sfumato.analysis.mechanism_choice import choices_of, statements_like
@@ -239,7 +240,7 @@ def propose_plan(
     planner.tell_views()
     seen = planner.seen(Part(context, 0.9, 0.94))
     worth = weigh_worth(*seen, Part(context, 0.94, 0.98), KeyedNoise(keys))
-    gauges = gauges_of(*seen, Part(context, 0.98, 1.0))
+    gauges = planner.gauges(Part(context, 0.98, 1.0))
     steps = tuple(planner.steps)
     return SafePlan(planner.document, steps, before, after, tuple(worth), gauges_before, gauges)
 
@@ -303,9 +304,16 @@ class _Planner:
         if not self.document.recipients:
             return ()
         try:
-            return gauges_of(*self.seen(Silent()), Silent())
+            return self.gauges(Silent())
         except SfumatoError:
             return ()
+
+    def gauges(self, context: Context) -> tuple[Gauges, ...]:
+        """Return every recipient's figures, as the board and the card show them."""
+        seen = self._looked(self.document)
+        told = gauges_of(*seen, Part(context, 0.0, 0.5))
+        beside = open_columns_of(*seen, self.document.recipients, Part(context, 0.5, 1.0))
+        return tuple(beside_open_columns(one, beside) for one in told)
 
     def find_sensitive(self, source: Survey) -> None:
         """Mark what seems to be private by its name, where nothing is marked yet."""
