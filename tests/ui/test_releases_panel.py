@@ -10,6 +10,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 
 from sfumato.analysis.releasing import make_all
+from sfumato.analysis.since_release import SinceRelease
 from sfumato.engine.core.columns import Role
 from sfumato.project.document.model import TableSource
 from sfumato.project.ledger import ReleaseState
@@ -17,7 +18,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
-from sfumato.ui.panels.releases.order_card import RecipientCandidate
+from sfumato.ui.panels.releases.order_card import RecipientCandidate, candidates_of
 from sfumato.ui.panels.releases.panel import dropped_bundle
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
@@ -127,6 +128,21 @@ def test_releases_go_into_the_folder_in_sight_though_the_project_is_saved_elsewh
     wait_for_jobs(qtbot, panel.session)
     assert panel.form.folder.text() == str(shown)
     assert len(list(shown.iterdir())) == 3
+
+
+def test_levels_are_told_in_words_and_those_that_are_alike_once(ready):
+    form, document = ready.form, ready.session.document
+    assert form.model.index(0, 1).data() == "disease: Retention probability p = 0.6"
+    hunch = {"rho1": 0.1, "rho2": 0.65}
+    specs = [replace(s, role=Role.SENSITIVE) if s.name == "ward" else s for s in document.columns]
+    entry = replace(document.policy[0], attributes=("ward",))
+    levels = {"disease": hunch, "ward": hunch}
+    people = tuple(replace(one, statements=levels) for one in document.recipients)
+    changed = replace(
+        document, columns=tuple(specs), policy=(*document.policy, entry), recipients=people
+    )
+    told = candidates_of(changed, [SinceRelease(one.name, None) for one in people])
+    assert told[0].levels == "disease, ward: a hunch of 10\u202f% rises to 65\u202f% at most"
 
 
 def test_levels_take_as_many_lines_as_they_need(ready):

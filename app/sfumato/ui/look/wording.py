@@ -165,6 +165,21 @@ def statement_text(mechanism: Mechanism, statement: Mapping[str, float]) -> str:
     return term_text(term, statement)
 
 
+def level_words(mechanism: Mechanism, statement: Mapping[str, float]) -> str:
+    """Return a statement with its symbol named, as ``Noise level σ² = 0.25``.
+
+    What is believed before and after is told in a sentence.
+    """
+    term = term_of(mechanism, statement)
+    if term is None:
+        return statement_text(mechanism, statement)
+    if len(term.fields) == 1:
+        return f"{spoken(term.title)} {term_text(term, statement)}"
+    before, after = (f"{number(100.0 * statement[one.name])}{THIN_SPACE}%" for one in term.fields)
+    words = QCoreApplication.translate("Levels", "a hunch of {before} rises to {after} at most")
+    return filled_in(words, before=before, after=after)
+
+
 def term_text(term: LevelTerm, statement: Mapping[str, float]) -> str:
     """Return the numbers of a statement in one of its mechanism's terms, with their names."""
     titles = [spoken(field.title) for field in term.fields]

@@ -26,7 +26,7 @@ from sfumato.formats.tables import all_formats
 from sfumato.jobs import Job
 from sfumato.project.document.model import Document, Recipient
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import local_day, spoken, statement_text
+from sfumato.ui.look.wording import level_words, local_day, spoken
 from sfumato.ui.panels.releases.approval import ApprovalLine
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt, text_field
@@ -163,16 +163,16 @@ def changes_told(since: SinceRelease) -> tuple[str, ...]:
 
 
 def _levels(document: Document, recipient: Recipient) -> str:
-    parts = []
+    alike: dict[str, list[str]] = {}
     for entry in document.policy:
         statement = recipient.statements.get(entry.key)
         text = (
-            statement_text(mechanism_called(entry.mechanism), statement)
+            level_words(mechanism_called(entry.mechanism), statement)
             if statement is not None
             else _tr("not set")
         )
-        parts.append(f"{entry.key}: {text}")
-    return ";  ".join(parts)
+        alike.setdefault(text, []).append(entry.key)
+    return "\n".join(f"{', '.join(names)}: {text}" for text, names in alike.items())
 
 
 def _last(since: SinceRelease) -> str:
