@@ -370,6 +370,25 @@ def test_a_plan_shows_each_recipients_gauges_before_and_after(qtbot, panel):
     dialog.reject()
 
 
+def test_a_plan_shows_the_guess_that_the_card_shows_as_well(qtbot, panel):
+    table = clinic_table(400)
+    wards = table.frame["disease"].str[:1]  # an unperturbed column that tells the sensitive one
+    table = Table(table.frame.assign(ward=wards))
+    open_clinic(panel.session, protected({"Clinic A": 0.1, "Institute": 0.05}), table)
+    wait_for_jobs(qtbot, panel.session)
+    board = panel.board
+    qtbot.mouseClick(panel.plan.button, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    panel.messages.messages[-1].actions[0].run()
+    dialog = dialog_of(panel.window(), PlanDialog)
+    told = [each.accessibleName() for each in dialog.findChildren(QLabel)]
+    for place, name in enumerate(board.model.people, 1):
+        guess = board.model.gauges(place)[1]
+        assert f"{name}, after: guessed {guess.value}" in told
+    assert any("→" in one for one in told)
+    dialog.reject()
+
+
 def test_rows_that_are_suppressed_are_told_in_the_cell(qtbot, panel):
     document = protected()
     first, *others = document.recipients
@@ -458,6 +477,16 @@ def test_sixty_columns_for_ten_recipients_stay_readable(qtbot, panel, size):
     assert board.model.rowCount() == 4, "a line for each role that there is"
     QCoreApplication.processEvents()
     assert view.verticalScrollBar().maximum() == 0
+
+
+def test_the_button_beside_the_heads_says_all_its_words_where_columns_are_narrow(qtbot, panel):
+    panel.resize(752, 630)
+    board = opened(qtbot, panel)
+    for words in ("Add recipient", "Empfänger hinzufügen"):
+        board.add.say(words)
+        panel.resize(panel.width() + 1, panel.height())
+        QCoreApplication.processEvents()
+        assert board.add.text() == words
 
 
 def test_a_gauge_fits_into_the_narrowest_column_beside_its_name():

@@ -24,8 +24,10 @@ from sfumato.cli import main
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
+from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.releases.readiness_grid import ReadinessGrid
-from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from sfumato.ui.shell.guarantee_card import WIDE, GuaranteeCard, RecipientSummary
+from sfumato.ui.widgets.layout import ElidedLabel
 from tests.ui.clinic import LEVELS, clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
 
@@ -190,3 +192,13 @@ def test_every_place_tells_one_verdict_of_each_recipient(qtbot, session, tmp_pat
         assert dict(first) == {c: way for c, way in ways[name].items() if way != "left out"}
         worthless = any(one["worthless"] for one in checked[name]["findings"])
         assert ("too few to rely on" in readme) is worthless
+
+
+@pytest.mark.parametrize("word", ["Caution", "Partly worthless", "teilweise wertlos"])
+def test_no_word_of_the_verdict_takes_room_from_a_recipient_s_name_on_the_card(qtbot, word):
+    name = "Contract recipient, Nordland"
+    summary = on_screen(qtbot, RecipientSummary(name), scaled(WIDE) - 48, 300)
+    summary.show_verdict(Standing.WORTHLESS, word, "Nothing is left of branch.")
+    shown = summary.findChild(ElidedLabel)
+    assert shown.text() == name
+    assert not shown.toolTip(), "its tip says what is cut off"

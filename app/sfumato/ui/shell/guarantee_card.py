@@ -90,8 +90,10 @@ class RecipientSummary(QWidget):
             grid.addWidget(gauge.name, at, 1)
             grid.addWidget(gauge.value, at, 2)
         self.why = button(self.tr("Why?"), lambda: self.asked.emit(self.recipient), "quiet")
-        head = row(self._icon, self._name, self._word, wide=1)
-        self.setLayout(column(head, self.sentence, grid, row(None, self.why), spacing=Space.TIGHT))
+        head = row(self._icon, self._name, wide=1)
+        # The verdict's word stands where it never takes room from the name.
+        below = row(self._word, None, self.why)
+        self.setLayout(column(head, self.sentence, grid, below, spacing=Space.TIGHT))
         self.unfold(False)
 
     @property

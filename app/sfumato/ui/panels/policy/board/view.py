@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QHeaderView,
+    QPushButton,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -74,6 +75,7 @@ class BoardView(TableView):
         self._dragged: tuple[QPoint, QModelIndex, int] | None = None
         self.setCornerButtonEnabled(False)
         self._corner = QWidget(self)
+        self._buttons: list[QPushButton] = []
         self.setHorizontalHeader(_People(self))
         self.setVerticalHeader(_Columns(self))
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
@@ -100,6 +102,7 @@ class BoardView(TableView):
     def put_in_corner(self, *widgets: QWidget) -> None:
         """Put widgets below each other where the heads of rows and columns meet."""
         self._corner.setLayout(column(*widgets, spacing=Space.INSIDE))
+        self._buttons = [one for one in widgets if isinstance(one, QPushButton)]
         self._corner.raise_()
 
     # ----- layout
@@ -122,7 +125,9 @@ class BoardView(TableView):
         first, bar = scaled(FIRST), self.verticalScrollBar().sizeHint().width()
         room = self.width() - first - bar - 2
         least, most = map(scaled, NAMES)
-        names = min(max(room - people * scaled(NARROWEST), least), most)
+        for button in self._buttons:  # what they say is never cut off
+            least = max(least, button.sizeHint().width() + Space.INSIDE)
+        names = min(max(room - people * scaled(NARROWEST), least), max(least, most))
         self.verticalHeader().setFixedWidth(names)
         self._corner.setGeometry(0, 0, names - Space.INSIDE, scaled(HEAD) - Space.INSIDE)
         if header.count():
