@@ -111,8 +111,9 @@ def test_a_survey_of_many_columns_gets_a_plan_whose_randomised_columns_are_worth
     plan = planned(tmp_path, household_survey(400))
     assert plan.is_safe
     told = [str(step.told) for step in plan.steps]
-    assert any(one.startswith("Kept: ") for one in told)
-    assert any(one.startswith("What each further column costs: ") for one in told)
+    assert not any(one.startswith("Kept: ") for one in told), "what is kept is found later"
+    assert any(str(step.why).startswith("What each further column costs: ") for step in plan.steps)
+    assert not [one.column for one in plan.worth[0].details if one.worthless]
     trusted = plan.worth[0]
     assert trusted.recipient == "Trusted partner"
     assert {one.column for one in trusted.columns} == {"disability", "religion", "income"}

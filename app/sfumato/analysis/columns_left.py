@@ -70,6 +70,11 @@ class KeptColumns:
         else:
             words = "Nothing is kept. Shown as * to everybody, so best left out: {left}."
             yield Sentence(words, left=listed(names))
+        yield self.cost
+
+    @property
+    def cost(self) -> Sentence:
+        """What each further column costs."""
         words = (
             "What each further column costs: {count:,} of {records:,}"
             " {records:record|records} {count:is|are} suppressed for {recipient} today, and"
@@ -79,7 +84,7 @@ class KeptColumns:
             Sentence("{column} {count:,}", column=one.name, count=one.suppressed)
             for one in self.left
         ]
-        yield Sentence(
+        return Sentence(
             words,
             count=self.suppressed,
             records=self.records,

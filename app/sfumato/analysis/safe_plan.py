@@ -260,7 +260,7 @@ class _Planner:
         self._table, self._keys, self._releases = BatchedTable.of(table), keys, releases
         self._viewless: frozenset[str] = frozenset()
         self._evenly, self._weighed = False, tuple[str, ...]()
-        self._had_many = False
+        self._had_many, self._names_important = False, False
         self._decided = frozenset(one.key for one in document.policy)
         self._protecting: tuple[PlanStep, ...] = ()
         # Of a table in memory, what was found of columns that stay is not looked for again.
@@ -421,6 +421,7 @@ class _Planner:
             return document
         words = "Important, so that something of them is kept before others: {columns}."
         self._tell(words, columns=listed(important))
+        self._names_important = True
         return with_importance(document, important)
 
     def _with_views(self, document: Document, context: Context) -> Document:
@@ -488,7 +489,7 @@ class _Planner:
         """Leave out what nobody would see anything of; return whether there is any.
 
         Of few columns it stays until single cells were weighed, which may tell something of each.
-        What is named as important stays, and shows "*".
+        What the custodian named as important stays, and shows "*"; what the plan did, until then.
         """
         known = quasi_identifiers(self.document)
         few = len(known) <= MOST_COLUMNS
@@ -498,9 +499,9 @@ class _Planner:
         kept = kept_columns(self.document, left, Silent())
         if kept is None:
             return False
-        important = self.document.importance or ()
-        names = [one.name for one in kept.left if one.name not in important]
-        self.steps += [] if few else map(PlanStep, kept.sentences)
+        important = () if few and self._names_important else self.document.importance or ()
+        left_over = tuple(one for one in kept.left if one.name not in important)
+        names = [one.name for one in left_over]
         if names:
             without = left_out(self.document, names)
             if few:  # of fewer columns, fewer cells may be suppressed
@@ -511,7 +512,8 @@ class _Planner:
             words = "Left out, since nobody would see anything of them: {columns}."
             if few and self._had_many:
                 words = "Left out, too, since single cells would tell nothing of them: {columns}."
-            self._tell(words, columns=listed(names))
+            told = Sentence(words, columns=listed(names))
+            self.steps.append(PlanStep(told, "" if few else replace(kept, left=left_over).cost))
         return bool(names)
 
     def mend(self, source: Survey, context: Context) -> tuple[Readiness, ...]:
