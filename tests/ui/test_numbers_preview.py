@@ -13,9 +13,12 @@ from sfumato.analysis.previewed_numbers import NumberPreview, linear_estimate
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
+from sfumato.plots.axes import amount
+from sfumato.plots.estimates import build_number_estimates
 from sfumato.plots.numbers import build_number_ellipse
 from sfumato.plots.style import light_style
-from sfumato.project.document.model import PolicyEntry
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.ui.look.theme import themes
 from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.number_pages import record_data
 from tests.project.whole_table import released_columns
@@ -157,6 +160,27 @@ def test_estimates_are_corrected_and_hold_the_truth(filled):
     assert kinds == ["mean"] * 2 + ["standard deviation"] * 2 + ["correlation"]
     for row in estimates.estimates:
         assert abs(row.estimated - row.true) < 5 * row.error
+
+
+def test_the_headline_holds_the_truth_where_numbers_are_cut_off_at_bounds(qtbot, panel):
+    document, bounds = payroll_document(), {"lowest": 0, "highest": 30_000, "step": 100}
+    entry = PolicyEntry(("income",), "laplace", {**bounds, "bounds": "stated"})
+    people = (Recipient("Clinic A", {"income": {"epsilon": 20.0}}),)
+    columns = tuple(
+        replace(one, role=Role.INSENSITIVE) if one.name == "age" else one
+        for one in document.columns
+    )
+    document = replace(document, columns=columns, policy=(entry,), recipients=people)
+    open_payroll(panel.session, document)
+    wait_for_jobs(qtbot, panel.session)
+    mean = panel._preview.estimates.estimates[0]
+    assert not mean.holds, "the interval of a recipient can't know what was cut off"
+    assert abs(mean.estimated - mean.true) < mean.within
+    income = payroll_table().frame["income"]
+    assert mean.shift == pytest.approx((income.clip(0, 30_000) - income).mean(), abs=60)
+    plot = build_number_estimates(panel._preview.estimates, themes().current.style)
+    assert amount(mean.within, 2) in plot.headline
+    assert "Numbers beyond the bounds are cut off there" in plot.subtitle
 
 
 def test_going_to_categories_and_back_keeps_the_kind_of_page(qtbot, panel):

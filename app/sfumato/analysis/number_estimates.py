@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
@@ -68,6 +68,8 @@ class FigureEstimate:
         standard deviations for one of the predictor.
     at
         Of a quantile, the share below it; of a slope, its predictor; of an intercept, all.
+    shift
+        Of a mean, how far it is moved since numbers are cut off at bounds, which no error tells.
     """
 
     figure: Figure
@@ -77,6 +79,12 @@ class FigureEstimate:
     error: float
     scale: float
     at: str = ""
+    shift: float = 0.0
+
+    @property
+    def within(self) -> float:
+        """How far off the estimate is at most, 95 times in 100."""
+        return abs(self.shift) + CONFIDENCE_95 * self.error
 
     @property
     def deviation(self) -> float:
@@ -122,6 +130,14 @@ class EstimatesData:
         """
         wider = (replace(each, error=each.error * math.sqrt(rows)) for each in self.estimates)
         return replace(self, estimates=tuple(wider))
+
+    def moved(self, shifts: Mapping[str, float]) -> EstimatesData:
+        """Return it with how far bounds move the means, by attribute."""
+        told = (
+            replace(each, shift=shifts.get(each.about, 0.0)) if each.figure is Figure.MEAN else each
+            for each in self.estimates
+        )
+        return replace(self, estimates=tuple(told))
 
 
 # ----- means, spreads and correlations

@@ -349,6 +349,7 @@ def _estimates(
         if weights is None
         else weighted_estimates_of(*asked, weights)
     )
+    moments = moments.moved(_shifts(question, plan, true, weights))
     quantiles = quantiles_of(*asked, weights, law.excess)
     return (
         moments.by_cluster(together),
@@ -356,6 +357,22 @@ def _estimates(
         tuple(each and each.by_cluster(together) for each in regressions_of(*asked)),
         Recovery(*asked, table, beside, together),
     )
+
+
+def _shifts(
+    question: PreviewQuestion, plan: EntryPlan, true: Floats, weights: Weights | None
+) -> dict[str, float]:
+    """Return how far each mean is moved since numbers are cut off at bounds."""
+    mechanism = mechanism_called(plan.mechanism)
+    shown = mechanism.shown_moments(true.T, plan.level, question.attributes, plan.settings)
+    if shown is None:
+        return {}
+    off, shifts = shown[0] - true.T, {}
+    for name, each in zip(question.entry.attributes, off, strict=True):
+        known = np.isfinite(each)
+        share = None if weights is None else weights.numbers[known]
+        shifts[name] = float(np.average(each[known], weights=share)) if known.any() else 0.0
+    return shifts
 
 
 # ----- one record

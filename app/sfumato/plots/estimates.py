@@ -182,7 +182,7 @@ def _estimates_headline(data: EstimatesData, style: PlotStyle) -> str:
         records=amount(data.records, 9),
         recipient=data.recipient,
         what=what,
-        units=amount(CONFIDENCE_95 * row.error, 2),
+        units=amount(row.within, 2),
     )
 
 
@@ -191,7 +191,7 @@ def _headlined(rows: Sequence[FigureEstimate]) -> FigureEstimate:
     for figure in (Figure.MEAN, Figure.SLOPE):
         chosen = [row for row in rows if row.figure is figure]
         if chosen:
-            return max(chosen, key=lambda row: row.half_width)
+            return max(chosen, key=lambda row: row.within / row.scale)
     return rows[len(rows) // 2]
 
 
@@ -208,6 +208,14 @@ def _estimates_subtitle(data: EstimatesData, style: PlotStyle) -> str:
         inside=sum(row.holds for row in data.estimates),
         count=len(data.estimates),
     )
+    for row in data.estimates:
+        if abs(row.shift) > row.error / 4:
+            words += " " + style.say(
+                "Numbers beyond the bounds are cut off there, which moves the mean of {about} by"
+                " {shift}: no interval tells that.",
+                about=row.about,
+                shift=amount(row.shift, 2),
+            )
     if data.weight:
         words += " " + style.say("Figures of the population, by {column}.", column=data.weight)
     return words
