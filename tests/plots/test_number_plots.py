@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,8 @@ from sfumato.plots.axes import amount
 from sfumato.plots.estimates import build_number_estimates
 from sfumato.plots.figure import register_fonts
 from sfumato.plots.numbers import (
+    RecordBelief,
+    RecordData,
     build_number_distribution,
     build_number_ellipse,
     build_number_intervals,
@@ -158,3 +161,28 @@ def test_quantiles_and_slopes_say_what_they_are():
     assert (
         "how income changes with age" in build_number_estimates(data.regression(), STYLE).headline
     )
+
+
+def test_no_words_of_the_intervals_axis_stand_over_others():
+    """Of amounts of several millions, as a turnover has."""
+    million = 1e6
+
+    def belief(who, centre, spread, trust=None):
+        return RecordBelief(who, np.array([centre]), np.array([[spread**2]]), trust)
+
+    first = belief("Clinic A", -0.25 * million, 3.7 * million, 0.8)
+    record = RecordData(
+        ("turnover",), 1, np.array([717_400.0]),
+        belief("Without any release", 2.4 * million, 5.3 * million), (first,), first,
+        belief("Together, independent noise", 2 * million, 3.3 * million),
+    )  # fmt: skip
+    figure = build_number_intervals(record, STYLE)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    (axes,) = figure.axes
+    low, high = axes.get_xlim()
+    ticks = [t for t in axes.xaxis.get_major_ticks() if low <= t.get_loc() <= high]
+    boxes = [t.label2.get_window_extent() for t in ticks]
+    boxes += [text.get_window_extent() for text in axes.texts if "true" in text.get_text()]
+    assert len(boxes) > 3
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))

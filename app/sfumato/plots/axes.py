@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.offsetbox import AnnotationBbox, DrawingArea
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
+from matplotlib.ticker import MaxNLocator
 
 from sfumato.engine.core.wording import Count
 from sfumato.formats.language import grouped, localized, shown, value_name
@@ -166,10 +167,20 @@ def percent_axis(axes: Axes, along: str = "y", top: float = 1.0) -> None:
     percent_ticks(axes, along, np.arange(0.0, top + 1e-9, step))
 
 
+_SHORT: Final = 7
+_FEW: Final = 4
+"""Numbers of more signs than that are written at no more than so many places and one."""
+
+
 def amount_ticks(axes: Axes, along: str = "xy") -> None:
     """Write the ticks of an axis, or of both, as numbers of any size."""
     for axis in [axes.xaxis] * ("x" in along) + [axes.yaxis] * ("y" in along):
         axis.set_major_formatter(lambda value, _place: amount(value))
+    if "x" in along and isinstance(axes.xaxis.get_major_locator(), MaxNLocator):
+        low, high = axes.get_xlim()
+        ticks = [float(tick) for tick in axes.get_xticks() if low <= tick <= high]
+        if max((len(amount(tick)) for tick in ticks), default=0) > _SHORT:
+            axes.locator_params(axis="x", nbins=_FEW)  # as many as stand beside each other
 
 
 def whole_ticks(count: int) -> Sequence[int]:

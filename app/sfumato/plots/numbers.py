@@ -341,6 +341,7 @@ def build_number_intervals(data: RecordData, style: PlotStyle) -> PlotFigure:
     write(axes, words, at, style, shift, ha="center", va="baseline", xycoords=above)
     name_axes(axes, style, data.attributes[0])
     amount_ticks(axes, "x")
+    axes.tick_params(axis="x", pad=points(style.small) + 10)  # above what names the truth
     return figure
 
 
