@@ -99,6 +99,22 @@ def test_the_smaller_figure_is_told_with_its_reason_and_remedy(books):
         assert name in books.output
 
 
+def test_only_what_can_be_protected_together_is_said_to_be(books):
+    offered = "Protect “staff” together with “wages”"
+    assert books.run("check", books.project) in (ExitCode.OK, ExitCode.CHECK_FAILED)
+    assert offered in books.output
+    noise = """attributes = ["wages"]
+mechanism = "laplace"
+settings = { lowest = 0, highest = 1000000, step = 1000, bounds = "stated" }"""
+    rules = RULES.replace('attributes = ["wages"]\nmechanism = "gaussian"', noise)
+    rules = re.sub(r"wages = \{ sigma_squared = .* \}", "wages = { epsilon = 2 }", rules)
+    (books.folder / "rules.toml").write_text(rules)
+    assert books.run("rules", books.project, "--apply", books.folder / "rules.toml") == ExitCode.OK
+    assert books.run("check", books.project) in (ExitCode.OK, ExitCode.CHECK_FAILED)
+    assert offered not in books.output
+    assert "Mark “staff” as sensitive too" in books.output
+
+
 def test_one_recipient_is_told_of_alone_and_an_unknown_one_is_refused(books):
     assert audit(books, "--recipient", "Bank") == ExitCode.OK
     assert "Public" not in books.output

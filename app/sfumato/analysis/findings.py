@@ -24,6 +24,7 @@ from sfumato.analysis.shown_columns import ColumnView, ShownColumns
 from sfumato.engine.core.columns import Binning, Coding, Kind, Role
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.table.relations import LinearRelation, Relation
 from sfumato.engine.table.repeated_units import RepeatedUnit, may_name_units
@@ -382,7 +383,9 @@ def _less_told(document: Document, figure: OpenFigure) -> Iterator[Remedy]:
     """Return what keeps columns from telling an attribute: protecting, coarsening, dropping."""
     columns = figure.telling[:NAMED]
     specs = [document.column(name) for name in columns]
-    numbers = all(spec.kind is Kind.NUMERIC and spec.binning is None for spec in specs)
+    entry = document.entry_for(figure.attribute)
+    several = entry is None or mechanism_called(entry.mechanism).most_attributes is None
+    numbers = several and all(s.kind is Kind.NUMERIC and s.binning is None for s in specs)
     categories = all(spec.kind is not Kind.NUMERIC or spec.binning is not None for spec in specs)
     words = Sentence("Mark {columns} as sensitive too", columns=listed(columns))
     if numbers if figure.numeric else categories:

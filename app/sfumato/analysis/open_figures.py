@@ -370,8 +370,9 @@ class OpenFigure:
         if not self.matters:
             return ""
         return Sentence(
-            "Protect {columns} as well, together with {name}; make them coarser; or leave them out"
-            " of the releases.",
+            "Protect {columns} as well, together with {name}; make {count:it|them} coarser; or"
+            " leave {count:it|them} out of the releases.",
+            count=len(self.telling[:NAMED]),
             columns=listed(self.telling[:NAMED]),
             name=self.attribute,
         )
@@ -382,7 +383,8 @@ class OpenFigure:
         if not self.matters:
             return ""
         return Sentence(
-            "{columns}, released unperturbed, tell {name}: {remedy}",
+            "{columns}, released unperturbed, {count:tells|tell} {name}: {remedy}",
+            count=len(self.telling[:NAMED]),
             columns=listed(self.telling[:NAMED]),
             name=self.attribute,
             remedy=self.remedy,
