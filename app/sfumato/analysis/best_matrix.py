@@ -15,7 +15,7 @@ from sfumato.analysis.mechanism_choice import WeighedColumns, in_records
 from sfumato.analysis.worth_figures import RecordsBehind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.mechanisms.adoption import adopted_in
+from sfumato.engine.mechanisms.adoption import adopted_in, on_no_ladder
 from sfumato.engine.mechanisms.base import Mechanism, Settings, Statement
 from sfumato.engine.mechanisms.best_matrix import best_matrix
 from sfumato.engine.mechanisms.frequency_source import FrequencySource
@@ -160,11 +160,7 @@ def _refuse(entry: PolicyEntry) -> None:
             columns=entry.key,
         )
     if adopted_in(entry.settings):
-        raise PolicyError(
-            "An earlier release was adopted for {columns}, which is on no ladder with others.",
-            "Take the adopted release away first.",
-            columns=entry.key,
-        )
+        raise on_no_ladder(entry.key)
     source = PER_VALUE.frequencies(entry.settings).source
     if source not in (FrequencySource.EQUAL, FrequencySource.STATED):
         raise PolicyError(

@@ -324,18 +324,26 @@ def classes_called(found: Beside, stated: Mapping[str, str]) -> tuple[int, ...]:
     PolicyError
         If a table has no such class, or none is stated for it.
     """
-    chosen = []
-    for holder in found.holders:
-        wanted = tuple(part.strip() for part in stated.get(holder.holder, "").split(","))
-        if wanted not in holder.labels:
-            raise PolicyError(
-                "The table of {holder} has no such class.",
-                "Give what it shows of {columns}, parted by commas.",
-                holder=holder.holder,
-                columns=", ".join(holder.quasi_identifiers),
-            )
-        chosen.append(holder.labels.index(wanted))
-    return tuple(chosen)
+    return tuple(class_called(holder, stated.get(holder.holder, "")) for holder in found.holders)
+
+
+def class_called(holder: HolderClasses, text: str) -> int:
+    """Return which class of a holder's table shows these labels, parted by commas.
+
+    Raises
+    ------
+    PolicyError
+        If it has no such class.
+    """
+    wanted = tuple(part.strip() for part in text.split(","))
+    if wanted not in holder.labels:
+        raise PolicyError(
+            "The table of {holder} has no such class.",
+            "Give what it shows of {columns}, parted by commas.",
+            holder=holder.holder,
+            columns=", ".join(holder.quasi_identifiers),
+        )
+    return holder.labels.index(wanted)
 
 
 def _growth_table(growing: BeliefGrowth) -> AnswerTable:

@@ -19,8 +19,8 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise, Settings
-from sfumato.engine.mechanisms.categorical import at_most
 from sfumato.engine.mechanisms.postprocessing import is_formed
+from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE

@@ -16,7 +16,7 @@ from sfumato.analysis.person_rows import KnownFact
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
-from sfumato.engine.mechanisms.categorical import at_most
+from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.project.document.model import Document
 from sfumato.project.release.views import quasi_identifiers
 
@@ -86,14 +86,6 @@ class PersonBelief:
     def likeliest(self) -> int:
         """The value that is believed most in the end, by its place."""
         return int(self.after.argmax())
-
-    @property
-    def risen(self) -> float:
-        """By how much the odds on the likeliest value have risen; infinite where it is certain."""
-        before, after = (float(each[self.likeliest]) for each in (self.before, self.after))
-        if after >= 1.0 or before <= 0.0:
-            return 1.0 if before >= after else float("inf")
-        return (after / (1.0 - after)) / (before / (1.0 - before)) if before < 1.0 else 1.0
 
     @property
     def verdict(self) -> Severity | None:

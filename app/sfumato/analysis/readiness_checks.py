@@ -68,6 +68,7 @@ from sfumato.project.release.byproducts import (
     within_sentence,
 )
 from sfumato.project.release.release_compatibility import check_source, crossing_views
+from sfumato.project.release.uniqueness import population_sentence
 from sfumato.project.release.views import coarsening_of
 
 _RARE: Final = 3
@@ -289,15 +290,7 @@ def _in_population(examined: Examined) -> str:
     weight, expected = weight_column(document), known.expected_unique(document, examined.shown)
     if weight is None or expected is None:
         return ""
-    return Sentence(
-        "By the sampling weights ({column}), about {expected:,.1f} of the unique units are"
-        " expected to be unique in the whole population."
-        if document.unit is not None
-        else "By the sampling weights ({column}), about {expected:,.1f} of the unique records are"
-        " expected to be unique in the whole population.",
-        column=weight.name,
-        expected=expected,
-    )
+    return population_sentence(weight.name, expected, by_unit=document.unit is not None)
 
 
 def _coarsened_by(look: ColumnView) -> list[float | str | None]:

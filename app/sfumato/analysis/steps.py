@@ -138,13 +138,8 @@ def _attributes(work: Work) -> Step:
     wrong = [work.errors[name] for name in sensitive if name in work.errors]
     if wrong:
         return Step(StepState.ATTENTION, wrong[0].sentence)
-    if work.rows is None:
-        told = Sentence("Open the table, to see whether its values fit.")
-        return Step(StepState.IN_PROGRESS, told)
-    unread = [name for name in sensitive if name not in work.attributes]
-    if unread:
-        told = Sentence("The values of {columns} are being read.", columns=listed(unread))
-        return Step(StepState.IN_PROGRESS, told)
+    if unread := _unread(work, sensitive):
+        return Step(StepState.IN_PROGRESS, unread)
     told = Sentence(
         "Every column has a role, and the values of {columns} fit.", columns=listed(sensitive)
     )
@@ -200,10 +195,14 @@ def _missing(work: Work) -> str:
         return Sentence("There is no recipient yet.")
     for recipient, key in without_level(document):
         return Sentence("{recipient} has no level for {key} yet.", recipient=recipient, key=key)
+    return _unread(work, sorted({name for each in document.policy for name in each.attributes}))
+
+
+def _unread(work: Work, names: Sequence[str]) -> str:
+    """Say which columns' values are not known yet; empty where all are."""
     if work.rows is None:
         return Sentence("Open the table, to see whether its values fit.")
-    named = {name for entry in document.policy for name in entry.attributes}
-    if unread := sorted(named - set(work.attributes)):
+    if unread := [name for name in names if name not in work.attributes]:
         return Sentence("The values of {columns} are being read.", columns=listed(unread))
     return ""
 

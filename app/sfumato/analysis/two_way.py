@@ -205,12 +205,7 @@ def _randomised(question: PreviewQuestion, left: Positions, context: Context) ->
             column=question.entry.key,
         )
     if matrix.size > MOST_CELLS:
-        raise EstimationError(
-            "{column} has {count} {count:value|values}, too many for a table.",
-            "Choose another column.",
-            column=question.entry.key,
-            count=matrix.size,
-        )
+        raise _too_many(question.entry.key, matrix.size)
     released = released_codes(question, plan.level, left, context)
     true = cast(Codes, np.asarray(true_codes(question))[left])
     return _Side(domain.names, true, released, matrix.dense())
@@ -229,13 +224,17 @@ def _unperturbed(question: PreviewQuestion, name: str, left: Positions) -> _Side
     kept = pd.DataFrame({name: series.reset_index(drop=True)})
     assert len(kept) == len(left)
     if kept[name].nunique() > MOST_CELLS:
-        raise EstimationError(
-            "{column} has {count} {count:value|values}, too many for a table.",
-            "Choose another column.",
-            column=name,
-            count=int(kept[name].nunique()),
-        )
+        raise _too_many(name, int(kept[name].nunique()))
     found = encode_column(Table(kept), ColumnSpec(name, kind=Kind.CATEGORICAL))
     domain, codes = found.attribute.domain, cast(Codes, found.values)
     assert domain is not None
     return _Side(domain.names, codes, codes, np.eye(domain.size))
+
+
+def _too_many(column: str, values: int) -> EstimationError:
+    return EstimationError(
+        "{column} has {count} {count:value|values}, too many for a table.",
+        "Choose another column.",
+        column=column,
+        count=values,
+    )

@@ -235,6 +235,7 @@ def _knowledge(
     tables: Sequence[HolderClasses],
 ) -> Knowledge:
     """Return what the attacker has; of the table, the columns' types count."""
+    from sfumato.analysis.class_beliefs import class_called
     from sfumato.analysis.person_found import Knowledge
     from sfumato.analysis.person_rows import fact_of
 
@@ -256,7 +257,7 @@ def _knowledge(
         believed.setdefault(name, {})[domain.names.index(value)] = float(share)
     holders = {each.holder: each for each in tables}
     classes = {
-        name: _class_of(holders[name], text)
+        name: class_called(holders[name], text)
         for name, text in _stated(arguments.in_class, "--class", holders)
     }
     return Knowledge(facts, tuple(arguments.members), believed, classes)
@@ -283,19 +284,6 @@ def _is_share(text: str) -> bool:
         return 0.0 <= float(text) <= 1.0
     except ValueError:
         return False
-
-
-def _class_of(holder: HolderClasses, text: str) -> int:
-    """Return which class of another holder's table shows these labels, parted by commas."""
-    wanted = tuple(part.strip() for part in text.split(","))
-    if wanted not in holder.labels:
-        raise PolicyError(
-            "The table of {holder} has no such class.",
-            "Give what it shows of {columns}, parted by commas.",
-            holder=holder.holder,
-            columns=", ".join(holder.quasi_identifiers),
-        )
-    return holder.labels.index(wanted)
 
 
 def _audits() -> dict[str, tuple[str, Command]]:

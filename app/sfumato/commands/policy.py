@@ -284,7 +284,7 @@ def _sensitive(document: Document, names: Sequence[str]) -> tuple[str, ...]:
 
 def _refuse_part(document: Document, names: Sequence[str], mechanism: str | None) -> None:
     """Refuse to protect part of what is protected together, or to lose an adopted release."""
-    from sfumato.engine.mechanisms.adoption import adopted_in
+    from sfumato.engine.mechanisms.adoption import adopted_in, on_no_ladder
 
     for name in names:
         entry = document.entry_for(name)
@@ -297,11 +297,7 @@ def _refuse_part(document: Document, names: Sequence[str], mechanism: str | None
             )
         changes = mechanism not in {None, entry.mechanism} if entry is not None else False
         if entry is not None and changes and adopted_in(entry.settings):
-            raise PolicyError(
-                "An earlier release was adopted for {columns}, which is on no ladder with others.",
-                "Take the adopted release away first.",
-                columns=entry.key,
-            )
+            raise on_no_ladder(entry.key)
 
 
 def _entry_of(document: Document, names: Sequence[str]) -> PolicyEntry | None:

@@ -46,12 +46,9 @@ class HierarchyText:
     ----------
     rows
         The rows that are not blank, their cells without blanks around them.
-    separator
-        What stands between the cells.
     """
 
     rows: Rows = field(repr=False)
-    separator: str = USUAL
 
 
 def parse_hierarchy(text: str, name: str = "The text") -> HierarchyText:
@@ -83,7 +80,7 @@ def parse_hierarchy(text: str, name: str = "The text") -> HierarchyText:
         ) from None
     if not found:
         raise empty_file(name)
-    return HierarchyText(tuple(found), separator)
+    return HierarchyText(tuple(found))
 
 
 def read_hierarchy(path: Path) -> HierarchyText:

@@ -24,7 +24,7 @@ from sfumato.engine.core.errors import SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.randomness.record_ids import repeated_key
+from sfumato.engine.randomness.record_ids import refuse_missing, repeated_key
 from sfumato.engine.table.table import Table
 from sfumato.formats.files import is_file, is_folder
 from sfumato.formats.options import ReadOptions
@@ -485,15 +485,7 @@ def _without_place(recipe: Any, name: str, values: Sequence[Value]) -> list[Valu
 def _keys(table: BatchedTable, name: str, context: Context) -> Hashes:
     """Return a hash of what identifies each record, shape (n,); refuse what is missing or twice."""
     hashes = _hashes(table, [name], context)[:, 0]
-    missing = hashes == 0
-    if missing.any():
-        raise TableError(
-            "The record key {column} is missing in {count} {count:row|rows}, first in row {row}.",
-            "Fill the key in, choose another record key, or identify records by position.",
-            column=name,
-            count=int(missing.sum()),
-            row=int(missing.argmax()) + 1,
-        )
+    refuse_missing(name, hashes == 0)
     order = np.argsort(hashes, kind="stable")
     same = hashes[order[1:]] == hashes[order[:-1]]
     if same.any():

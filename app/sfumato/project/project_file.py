@@ -335,13 +335,7 @@ class ProjectFile:
         NotSealed
             If it is not as it was sealed, unless `read_only` or `accepting`.
         """
-        path = Path(path)
-        if not is_file(path):
-            raise ProjectMissing(
-                "There is no project at {path}.",
-                "Check the name, or choose the project where it is now.",
-                path=path,
-            )
+        path = existing_project(path)
 
         def secret_in(contents: Contents) -> ProjectSecret:
             return unwrap(wrapped_in(contents), passphrase, id_in(contents))
@@ -589,6 +583,18 @@ def _explained_connection(path: Path) -> Iterator[sqlite3.Connection]:
         raise explain(error, path) from None
     finally:
         connection.close()
+
+
+def existing_project(path: str | Path) -> Path:
+    """Return the path of a project; raise `ProjectMissing` where there is no file."""
+    path = Path(path)
+    if not is_file(path):
+        raise ProjectMissing(
+            "There is no project at {path}.",
+            "Check the name, or choose the project where it is now.",
+            path=path,
+        )
+    return path
 
 
 def id_in(contents: Contents) -> str:

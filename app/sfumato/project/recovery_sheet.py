@@ -10,15 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sfumato.formats.files import is_file
 from sfumato.project.errors import (
     PassphraseError,
-    ProjectMissing,
     WrongPassphrase,
     WrongRecoveryCode,
 )
 from sfumato.project.ledger import EntryKind
-from sfumato.project.project_file import ProjectFile, id_in
+from sfumato.project.project_file import ProjectFile, existing_project, id_in
 from sfumato.project.store.files import Clock, stamp, utc_now
 from sfumato.project.store.recovery_code import RecoveryCode
 from sfumato.project.store.schema import Contents
@@ -122,13 +120,7 @@ def recover(
     typed = RecoveryCode(code)
     if not passphrase:
         raise PassphraseError("The passphrase is empty.", "Choose a passphrase of several words.")
-    path = Path(path)
-    if not is_file(path):
-        raise ProjectMissing(
-            "There is no project at {path}.",
-            "Check the name, or choose the project where it is now.",
-            path=path,
-        )
+    path = existing_project(path)
     project = ProjectFile.opened_by(path, lambda contents: _secret_by(contents, typed), clock)
     try:
         project.set_passphrase(passphrase, {"by": "recovery sheet"}, cost=cost)

@@ -11,7 +11,7 @@ from sfumato.analysis.verdicts import verdict_of
 from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.wording import Sentence, as_sentence, joined
 from sfumato.engine.mechanisms.base import Promise, PromiseFigure
-from sfumato.engine.mechanisms.categorical import at_most
+from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.formats.language import localized, said, worded
 from sfumato.formats.terms import TERM_TITLES, ReleaseTerms
 from sfumato.plots.axes import whole

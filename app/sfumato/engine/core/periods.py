@@ -77,14 +77,6 @@ NAMES: Final = MappingProxyType(
 )
 """What each is called in plain words."""
 
-IN_THE_CALENDAR: Final = frozenset(
-    (
-        *(Period.YEAR, Period.HALF_YEAR, Period.QUARTER, Period.MONTH),
-        *(Period.WEEK, Period.ISO_WEEK, Period.SUNDAY_WEEK, Period.MONDAY_WEEK),
-    )
-)
-"""Periods that tell when something happened: each is one span of the calendar."""
-
 DURATIONS: Final = MappingProxyType({Period.HOURS: 3600, Period.MINUTES: 60, Period.SECONDS: 1})
 """How many seconds one unit of a duration lasts."""
 

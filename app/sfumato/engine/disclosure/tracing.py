@@ -198,11 +198,6 @@ class LeakCounts:
         """How many rows were leaked, k."""
         return int(self.leaked.sum())
 
-    @property
-    def unexplained(self) -> int:
-        """How many leaked rows occur in no candidate: altered ones, or from elsewhere."""
-        return int(self.leaked[~self.released.any(axis=0)].sum())
-
 
 def count_rows(
     groups: Sequence[RowGroups],

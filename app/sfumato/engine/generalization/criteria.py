@@ -524,12 +524,7 @@ class NonCentralizedDiversity(LeavesValues):
         check_l(self.l, reference)
         weakest = self.weakest
         if weakest < self.l:
-            raise DiversityError(
-                "The other holders' tables together narrow somebody's value to {weakest}"
-                " {weakest:value|values} already, whatever is published beside them.",
-                "Choose an l of at most {weakest}, or leave out the table that is the cause.",
-                weakest=weakest,
-            )
+            raise narrowed_already(weakest)
         own = from_flags(reference[None] > 0)
         reached = int(smallest_intersections(own, self.others)[0])
         if reached < self.l:
@@ -599,6 +594,16 @@ def entropies(counts: Integers) -> Floats:
     shares = counts / counts.sum(axis=1, keepdims=True)
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     return -(shares * logs).sum(axis=1)
+
+
+def narrowed_already(weakest: int) -> DiversityError:
+    """Return the error for an l that the others' tables have made impossible already."""
+    return DiversityError(
+        "The other holders' tables together narrow somebody's value to {weakest}"
+        " {weakest:value|values} already, whatever is published beside them.",
+        "Choose an l of at most {weakest}, or leave out the table that is the cause.",
+        weakest=weakest,
+    )
 
 
 def check_l(l: float, reference: Integers) -> None:  # noqa: E741

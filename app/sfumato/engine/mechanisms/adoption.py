@@ -209,6 +209,15 @@ def _check_levels(rungs: Iterable[Mapping[str, Any]]) -> None:
             )
 
 
+def on_no_ladder(columns: str) -> PolicyError:
+    """Return the error for an entry whose adopted release bars other mechanisms' ladders."""
+    return PolicyError(
+        "An earlier release was adopted for {columns}, which is on no ladder with others.",
+        "Take the adopted release away first.",
+        columns=columns,
+    )
+
+
 def _not_readable() -> PolicyError:
     return PolicyError(
         "What the settings tell of adopted releases can't be read.",

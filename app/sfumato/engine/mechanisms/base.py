@@ -330,6 +330,17 @@ class Mechanism(Settled, ABC):
             )
         return attributes[0]
 
+    @staticmethod
+    def check_number(attribute: Attribute) -> None:
+        """Raise `PolicyError` unless an attribute is of numbers without bins."""
+        if attribute.domain is not None or attribute.kind is not Kind.NUMERIC:
+            raise PolicyError(
+                "Column {column} is not numeric, or its numbers are grouped into bins, so no"
+                " noise can be added to it.",
+                "Read it as numbers without bins, or choose a mechanism for categories.",
+                column=attribute.name,
+            )
+
     def suited(self, attributes: Attributes, settings: Settings, epsilon: float) -> Settings:
         """Return settings as they serve best at an ε; most serve at any."""
         return settings

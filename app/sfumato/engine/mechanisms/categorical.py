@@ -18,7 +18,7 @@ from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Codes, is_number
-from sfumato.engine.core.wording import Sentence, as_sentence, formatted
+from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.matrices.goodness_of_fit import (
     ALARM,
     Retention,
@@ -54,6 +54,13 @@ from sfumato.engine.mechanisms.base import (
     ladder_digest,
 )
 from sfumato.engine.mechanisms.frequency_source import frequency_facts
+from sfumato.engine.mechanisms.promise_words import (
+    LIMITS,
+    USUAL_RHO1,
+    highest_belief,
+    kept_this_often,
+    losses_added,
+)
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
 
@@ -219,9 +226,6 @@ def check_spread(spread: SpreadTest, title: str = "Spread of released values") -
     return Check(title, spread.holds, finding)
 
 
-USUAL_RHO1 = 0.1
-"""The belief beforehand for which ρ2 is shown when nobody has stated one."""
-
 PROBABILITY = (0.0, 1.0)
 """The range of a probability."""
 
@@ -256,15 +260,6 @@ RETENTION_TERM = LevelTerm(
 )
 
 USUAL_TERMS = (RETENTION_TERM, LOSS_TERM, BELIEF_TERM, ODDS_TERM)
-
-LIMITS = (
-    "How values are distributed in a group of records can be estimated, the better the larger"
-    " the group. That is what the release is for.",
-    "Whoever knows that records depend on one another (relatives, visits of one person) can"
-    " learn more from several of them together.",
-    "That somebody is in the table, and the columns that are released as they are, stay visible.",
-)
-"""What no perturbation of single records promises."""
 
 
 class CategoricalMechanism(Mechanism):
@@ -457,11 +452,7 @@ class CategoricalMechanism(Mechanism):
         self, level: float, attributes: Attributes, settings: Settings
     ) -> tuple[PromiseFigure, ...]:
         """Return the figures that the matrix alone does not give."""
-        return (
-            PromiseFigure(
-                "p", "Retention probability", level, "A value is kept on purpose this often."
-            ),
-        )
+        return (kept_this_often(level),)
 
     def not_promised(
         self, level: float, attributes: Attributes, settings: Settings
@@ -582,16 +573,7 @@ class CategoricalMechanism(Mechanism):
             PromiseFigure(
                 "δ", "Growth of belief", delta_of_gamma(gamma), "No belief grows by more than this."
             ),
-            PromiseFigure(
-                "ρ2",
-                Sentence("Highest belief after {belief:g}", belief=USUAL_RHO1),
-                rho2_of_gamma(gamma, USUAL_RHO1),
-                Sentence(
-                    "Whoever held something to be at most {belief:g} probable comes to "
-                    "hold it at most this probable.",
-                    belief=USUAL_RHO1,
-                ),
-            ),
+            highest_belief(gamma),
         )
 
 
@@ -605,31 +587,6 @@ def falling_retentions(first: float, last: float, count: int) -> tuple[Statement
 def falling_factors(count: int) -> tuple[Statement, ...]:
     """Propose trust factors that fall by halves from 1."""
     return tuple({"trust_factor": float(f"{0.5**place:.3g}")} for place in range(count))
-
-
-def losses_added(losses: Sequence[float]) -> str:
-    """Say the sum of the losses ε of editions that each show a value with draws of its own."""
-    if not math.isfinite(sum(losses)):
-        return ""
-    return Sentence(
-        "If it is known that its value was another in each edition, the loss about which ones is ε"
-        " = {total} at worst, where it is {one} for a value that is known to have stayed. No"
-        " figure bounds what is revealed about whether it stayed.",
-        total=formatted(math.ceil(sum(losses) * 1000 - 1e-9) / 1000, ".4g"),
-        one=formatted(math.ceil(max(losses) * 1000 - 1e-9) / 1000, ".4g"),
-    )
-
-
-def all_told(name: str) -> Sentence:
-    """Return the promise of a release of true values."""
-    return Sentence("This release shows everyone's true {name}: it promises nothing.", name=name)
-
-
-def nothing_told(name: str) -> Sentence:
-    """Return the promise of a release of nothing but noise."""
-    return Sentence(
-        "This release says nothing about anyone's {name}: all of it is random.", name=name
-    )
 
 
 def domain_parameters(domain: Domain, gamma: float) -> dict[str, Any]:
@@ -682,11 +639,3 @@ def unknown_statement(mechanism: Mechanism, statement: Statement) -> LevelError:
         given=", ".join(statement) or "nothing",
         known="; ".join(", ".join(field.name for field in term.fields) for term in mechanism.terms),
     )
-
-
-def at_most(gamma: float) -> str:
-    """Return γ rounded up to a few digits, so that "at most" stays true."""
-    decimals = 2 if gamma < 2.0 else 1 if gamma < 100.0 else 0
-    scale = 10**decimals
-    shown = math.ceil(gamma * scale - 1e-9) / scale
-    return formatted(shown, ",.0f" if decimals == 1 and shown.is_integer() else f",.{decimals}f")

@@ -54,13 +54,7 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
 )
-from sfumato.engine.mechanisms.categorical import (
-    CategoricalMechanism,
-    all_told,
-    at_most,
-    domain_parameters,
-    nothing_told,
-)
+from sfumato.engine.mechanisms.categorical import CategoricalMechanism, domain_parameters
 from sfumato.engine.mechanisms.frequency_source import (
     FREQUENCIES,
     frequencies_in,
@@ -69,6 +63,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     usual_frequencies,
     within,
 )
+from sfumato.engine.mechanisms.promise_words import all_told, at_most, nothing_told
 from sfumato.engine.mechanisms.setting_specs import NumberSpec
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise

@@ -37,12 +37,11 @@ from sfumato.engine.mechanisms.base import (
 )
 from sfumato.engine.mechanisms.categorical import (
     CategoricalMechanism,
-    at_most,
     check_between_releases,
     check_spread,
     domain_parameters,
-    nothing_told,
 )
+from sfumato.engine.mechanisms.promise_words import at_most, nothing_told
 from sfumato.engine.mechanisms.setting_specs import NumberSpec
 from sfumato.engine.table.table import Attributes
 

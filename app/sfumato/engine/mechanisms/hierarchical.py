@@ -51,13 +51,8 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
 )
-from sfumato.engine.mechanisms.categorical import (
-    CategoricalMechanism,
-    all_told,
-    at_most,
-    domain_parameters,
-    nothing_told,
-)
+from sfumato.engine.mechanisms.categorical import CategoricalMechanism, domain_parameters
+from sfumato.engine.mechanisms.promise_words import all_told, at_most, nothing_told
 from sfumato.engine.mechanisms.setting_specs import ListSpec, NumberSpec
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise

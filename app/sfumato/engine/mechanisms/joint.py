@@ -26,7 +26,7 @@ from sfumato.engine.core.values import Codes, Floats
 from sfumato.engine.core.wording import Sentence, as_sentence, formatted, listed
 from sfumato.engine.ladders.alias_sampling import release_below
 from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma, whole_odds
+from sfumato.engine.matrices.privacy import retention_for_gamma, whole_odds
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, odds_of_member
 from sfumato.engine.mechanisms.base import (
     LevelField,
@@ -43,15 +43,15 @@ from sfumato.engine.mechanisms.categorical import (
     LOSS_TERM,
     ODDS_TERM,
     PROBABILITY,
-    at_most,
-    nothing_told,
     refuse_single,
 )
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
+from sfumato.engine.mechanisms.promise_words import at_most, nothing_told
 from sfumato.engine.mechanisms.retention_profiles import (
     MODE,
     RHOS,
     ProfileMechanism,
+    gamma_of_limits,
     objective_in,
     profile_settings,
 )
@@ -243,16 +243,7 @@ def _pair(row: Mapping[str, Any]) -> Pair:
 
 
 def _gamma(pair: Pair, values: Mapping[str, str]) -> float:
-    try:
-        return gamma_for_rho(*pair)
-    except LevelError as error:
-        raise LevelError(
-            "The limits of {value} don't fit together: ρ1 = {rho1}, ρ2 = {rho2}.",
-            error.remedy_template,
-            value=" · ".join(values.values()) or "all other combinations",
-            rho1=pair[0],
-            rho2=pair[1],
-        ) from None
+    return gamma_of_limits(" · ".join(values.values()) or "all other combinations", *pair)
 
 
 class JointRetention(ProfileMechanism):

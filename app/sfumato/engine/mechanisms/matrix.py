@@ -41,11 +41,10 @@ from sfumato.engine.mechanisms.categorical import (
     LOSS_TERM,
     ODDS_TERM,
     CategoricalMechanism,
-    at_most,
     domain_parameters,
     falling_factors,
-    nothing_told,
 )
+from sfumato.engine.mechanisms.promise_words import at_most, nothing_told
 from sfumato.engine.mechanisms.setting_specs import MatrixSpec
 from sfumato.engine.table.table import Attributes
 
@@ -190,12 +189,6 @@ class TransitionMatrix:
                 value=self.names[int((sums > 0).argmin())],
             )
         return TransitionMatrix(self.names, self.entries / sums)
-
-    def with_entry(self, released: int, original: int, chance: float) -> TransitionMatrix:
-        """Return the matrix with one cell changed."""
-        changed = self.entries.copy()
-        changed[released, original] = chance
-        return TransitionMatrix(self.names, changed)
 
     def transposed(self) -> TransitionMatrix:
         """Return the matrix with rows and columns exchanged."""

@@ -37,7 +37,7 @@ from sfumato.engine.core.values import (
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.alias_sampling import ProfileTop, release_below
 from sfumato.engine.matrices.estimate import UtilityPoint, utility_of
-from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
+from sfumato.engine.matrices.privacy import retention_for_gamma
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import (
     LevelField,
@@ -52,10 +52,8 @@ from sfumato.engine.mechanisms.categorical import (
     BELIEF_TERM,
     LOSS_TERM,
     ODDS_TERM,
-    at_most,
     domain_parameters,
     falling_factors,
-    nothing_told,
 )
 from sfumato.engine.mechanisms.count_solver import solve_for
 from sfumato.engine.mechanisms.frequency_source import (
@@ -64,11 +62,13 @@ from sfumato.engine.mechanisms.frequency_source import (
     records_of,
     usual_frequencies,
 )
+from sfumato.engine.mechanisms.promise_words import at_most, nothing_told
 from sfumato.engine.mechanisms.retention_profiles import (
     MODE,
     RHOS,
     ProfileMechanism,
     exact_sentence,
+    gamma_of_limits,
     objective_in,
     profile_settings,
 )
@@ -284,7 +284,8 @@ class PrivacyLimits:
                     value=limit.value,
                 )
             own[place] = True
-            tightest[place] = min(tightest[place], _gamma(limit))
+            gamma = gamma_of_limits(limit.value, limit.rho1, limit.rho2)
+            tightest[place] = min(tightest[place], gamma)
         return np.where(own, tightest, gammas)
 
     def to_dict(self) -> dict[str, Any]:
@@ -333,19 +334,6 @@ def positions_by_name(domain: Domain) -> dict[str, int]:
             )
         positions[name] = place
     return positions
-
-
-def _gamma(limit: PerValueLimit) -> float:
-    try:
-        return gamma_for_rho(limit.rho1, limit.rho2)
-    except LevelError as error:
-        raise LevelError(
-            "The limits of {value} don't fit together: ρ1 = {rho1}, ρ2 = {rho2}.",
-            error.remedy_template,
-            value=limit.value,
-            rho1=limit.rho1,
-            rho2=limit.rho2,
-        ) from None
 
 
 _OPEN_KEYS = KeyRing(bytes(SECRET_BYTES))

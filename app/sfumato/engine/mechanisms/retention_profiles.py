@@ -17,11 +17,7 @@ from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.alias_sampling import ProfileTop
-from sfumato.engine.matrices.privacy import (
-    check_retention,
-    left_over,
-    whole_odds,
-)
+from sfumato.engine.matrices.privacy import check_retention, gamma_for_rho, left_over, whole_odds
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import Byproduct, Origin, PromiseFigure, Settings, Statement
 from sfumato.engine.mechanisms.categorical import CategoricalMechanism, numbers_of
@@ -354,3 +350,23 @@ def exact_sentence(name: str) -> Sentence:
         " person's {name} from them. Solve the limits again, with noisy counts.",
         name=name,
     )
+
+
+def gamma_of_limits(value: str, rho1: float, rho2: float) -> float:
+    """Return the γ of what is stated for a value.
+
+    Raises
+    ------
+    LevelError
+        If the limits don't fit together; the value is named.
+    """
+    try:
+        return gamma_for_rho(rho1, rho2)
+    except LevelError as error:
+        raise LevelError(
+            "The limits of {value} don't fit together: ρ1 = {rho1}, ρ2 = {rho2}.",
+            error.remedy_template,
+            value=value,
+            rho1=rho1,
+            rho2=rho2,
+        ) from None

@@ -255,7 +255,7 @@ def record_ids_by_key(column: pd.Series, keys: KeyRing, context: Context) -> Ids
     TableError
         If a key is missing, or stands in two rows. The rows are named, never the key.
     """
-    _refuse_missing(column)
+    refuse_missing(str(column.name), column.isna().to_numpy())
     key = keys.for_record_keys()
     ids = np.empty(len(column), dtype=np.uint64)
     for rows, hashes in _hashed([column], key, context):
@@ -275,7 +275,7 @@ def key_hashes(column: pd.Series, keys: KeyRing, context: Context) -> Words:
     TableError
         If a key is missing.
     """
-    _refuse_missing(column)
+    refuse_missing(str(column.name), column.isna().to_numpy())
     found = np.empty((len(column), 2), dtype=np.uint64)
     for rows, hashes in _hashed([column], keys.for_record_keys(), context):
         found[rows] = hashes
@@ -309,13 +309,13 @@ def _hashed(
         yield stretch, keyed_hash(texts, key, Part(context, start / rows, stretch.stop / rows))
 
 
-def _refuse_missing(column: pd.Series) -> None:
-    missing = column.isna().to_numpy()
+def refuse_missing(name: str, missing: npt.NDArray[np.bool_]) -> None:
+    """Raise `TableError` where a record key is missing in a row, shape (n,)."""
     if missing.any():
         raise TableError(
             "The record key {column} is missing in {count} {count:row|rows}, first in row {row}.",
             "Fill the key in, choose another record key, or identify records by position.",
-            column=column.name,
+            column=name,
             count=int(missing.sum()),
             row=int(missing.argmax()) + 1,
         )

@@ -338,17 +338,15 @@ class GatheredRows:
             raise EmptyFile(
                 "The sheet of {file} hides all its rows.",
                 "Show them in Excel, or let hidden rows and columns be read.",
-                ways=(
-                    Way(
-                        "Read hidden rows and columns",
-                        replace(self._options, hidden=Hidden.READ),
-                    ),
-                ),
+                ways=self._ways_to_hidden(),
                 file=self._path.name,
             )
         raise EmptyFile(
             "The sheet of {file} has no rows.", "Choose another sheet.", file=self._path.name
         )
+
+    def _ways_to_hidden(self) -> tuple[Way, ...]:
+        return (Way("Read hidden rows and columns", replace(self._options, hidden=Hidden.READ)),)
 
     def _number(self, position: int) -> int:
         return number_in_file(position, self._left_out)
@@ -384,12 +382,7 @@ class GatheredRows:
             raise EmptyFile(
                 "The sheet of {file} hides all its columns.",
                 "Show them in Excel, or let hidden rows and columns be read.",
-                ways=(
-                    Way(
-                        "Read hidden rows and columns",
-                        replace(self._options, hidden=Hidden.READ),
-                    ),
-                ),
+                ways=self._ways_to_hidden(),
                 file=self._path.name,
             )
         usable_names([column.name for column in kept])

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called, serving
-from sfumato.engine.mechanisms.adoption import adopted_part
+from sfumato.engine.mechanisms.adoption import adopted_part, on_no_ladder
 from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.mechanisms.categorical import numbers_of, stated_gamma
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -139,11 +139,7 @@ def _regrouped(
         chosen = mechanism.resettled(attributes, entry.settings)
         settings = mechanism.complete_settings(attributes, chosen, noise)
     elif adopted_part(entry.settings):
-        raise PolicyError(
-            "An earlier release was adopted for {columns}, which is on no ladder with others.",
-            "Take the adopted release away first.",
-            columns=entry.key,
-        )
+        raise on_no_ladder(entry.key)
     else:
         bears = least_promised(document, attributes, known, entry)
         settings = mechanism.first_settings(attributes, noise, bears)

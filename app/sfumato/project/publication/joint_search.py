@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.generalization.criteria import Criterion, InformedDiversity
+from sfumato.engine.generalization.criteria import Criterion, InformedDiversity, narrowed_already
 from sfumato.engine.generalization.joint_criteria import AlignedDiversity, LargestBelief
 from sfumato.engine.generalization.lattice import Node, at_least, at_most
 from sfumato.engine.generalization.lattice import listed as nodes_in
@@ -214,12 +214,7 @@ def _none_keep(
     size = len(prepared.values)
     narrowed = weakest_of(prepared.holders, size)
     if narrowed < values and narrowed >= max(found):
-        return DiversityError(
-            "The other holders' tables together narrow somebody's value to {weakest}"
-            " {weakest:value|values} already, whatever is published beside them.",
-            "Choose an l of at most {weakest}, or leave out the table that is the cause.",
-            weakest=narrowed,
-        )
+        return narrowed_already(narrowed)
     return DiversityError(
         "Beside the other holders' tables, no levels keep {l} {l:value|values} for everybody; the"
         " best keep {best}.",

@@ -38,8 +38,6 @@ class OpenedOther:
         How it is read.
     columns
         Its columns' names.
-    rows_seen
-        How many rows were looked at.
     unique
         The columns whose values were all different there, as a key's are.
     name
@@ -52,7 +50,6 @@ class OpenedOther:
     path: Path
     options: ReadOptions
     columns: tuple[str, ...]
-    rows_seen: int
     unique: frozenset[str]
     name: str
     sensitive: str = ""
@@ -119,7 +116,6 @@ def open_other(path: Path, context: Context) -> OpenedOther:
         packed.path.absolute(),
         packed.options,
         tuple(seen.columns),
-        seen.rows,
         unique,
         name,
         packed.sensitive,

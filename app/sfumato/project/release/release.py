@@ -31,7 +31,7 @@ from sfumato.formats.language import ENGLISH
 from sfumato.formats.table_format import RowStream
 from sfumato.formats.tables import format_called
 from sfumato.project.adoption.adopt import adoptions_to_record
-from sfumato.project.approval import require_approval
+from sfumato.project.approval import require_approval, source_in
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.document.model import (
     Document,
@@ -451,11 +451,7 @@ def source_of(document: Document, table: Table | BatchedTable) -> TableSource:
     SourceChanged
         If the table has another number of rows.
     """
-    source = document.source
-    if source is None:
-        raise ReleaseError(
-            "The project has no source table.", "Open the table under Data, then release."
-        )
+    source = source_in(document)
     if source.rows != table.rows:
         raise SourceChanged(
             "The table has {found} {found:row|rows}, and the project's source table has"

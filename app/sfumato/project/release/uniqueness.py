@@ -172,16 +172,21 @@ def release_sentence(found: SampleUniques) -> str:
             alone=found.marked_alone,
         )
     if found.weight:
-        by_weights = Sentence(
-            "By the sampling weights ({column}), about {expected:,.1f} of the unique units are"
-            " expected to be unique in the whole population."
-            if found.unit
-            else "By the sampling weights ({column}), about {expected:,.1f} of the unique records"
-            " are expected to be unique in the whole population.",
-            column=found.weight,
-            expected=found.expected,
-        )
+        by_weights = population_sentence(found.weight, found.expected, by_unit=bool(found.unit))
     return joined(said, by_marked, by_weights) if by_marked or by_weights else said
+
+
+def population_sentence(weight: str, expected: float, *, by_unit: bool) -> Sentence:
+    """Say how many unique records, or units, are expected to be unique in the population."""
+    return Sentence(
+        "By the sampling weights ({column}), about {expected:,.1f} of the unique units are"
+        " expected to be unique in the whole population."
+        if by_unit
+        else "By the sampling weights ({column}), about {expected:,.1f} of the unique records are"
+        " expected to be unique in the whole population.",
+        column=weight,
+        expected=expected,
+    )
 
 
 def _unique_units(found: SampleUniques, shown: str) -> str:

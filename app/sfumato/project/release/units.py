@@ -29,7 +29,7 @@ from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise, PromiseFigure
-from sfumato.engine.mechanisms.categorical import at_most
+from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import unit_ids
 from sfumato.engine.randomness.row_order import Positions, release_order

@@ -67,7 +67,6 @@ class TextSize:
     SMALL: Final = 12
     BODY: Final = 13
     HEADING: Final = 16
-    TITLE: Final = 22
 
 
 class Appearance(StrEnum):

@@ -73,4 +73,4 @@ def test_a_column_of_zeros_or_a_negative_cell_is_not_normalised():
     with pytest.raises(PolicyError, match="All chances of b"):
         TransitionMatrix(NAMES, zeros).normalised()
     with pytest.raises(PolicyError, match="negative"):
-        TransitionMatrix(NAMES, ENTRIES).with_entry(0, 0, -1.0).normalised()
+        TransitionMatrix(NAMES, ENTRIES - 2.0).normalised()

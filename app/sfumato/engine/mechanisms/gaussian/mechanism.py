@@ -145,13 +145,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         if not attributes:
             raise PolicyError("Gaussian noise covers no attribute.", "Choose one or several.")
         for attribute in attributes:
-            if attribute.domain is not None or attribute.kind is not Kind.NUMERIC:
-                raise PolicyError(
-                    "Column {column} is not numeric, or its numbers are grouped into bins, so no"
-                    " noise can be added to it.",
-                    "Read it as numbers without bins, or choose a mechanism for categories.",
-                    column=attribute.name,
-                )
+            self.check_number(attribute)
 
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return proportional noise, nothing rounded."""

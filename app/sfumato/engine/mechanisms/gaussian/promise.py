@@ -34,12 +34,12 @@ from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.noise_law import listed_widths
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
 from sfumato.engine.mechanisms.base import Promise, PromiseFigure
-from sfumato.engine.mechanisms.categorical import at_most
 from sfumato.engine.mechanisms.gaussian.settings import (
     CovarianceSource,
     GaussianSettings,
     NoiseDependence,
 )
+from sfumato.engine.mechanisms.promise_words import LIMITS, MISSING_VISIBLE, at_most
 
 WITHIN_90: Final = 1.6448536269514722
 """A normal error lies within so many standard deviations with 90 % confidence."""
@@ -207,10 +207,8 @@ _LIMITS: Final = (
     " all others.",
     "How numbers are distributed in a group of records, and how they depend on one another, can"
     " be estimated, the better the larger the group. That is what the release is for.",
-    "Whoever knows that records depend on one another (relatives, visits of one person) can"
-    " learn more from several of them together.",
-    "That somebody is in the table, and the columns that are released as they are, stay visible.",
-    "Which numbers are missing stays visible.",
+    *LIMITS[1:],
+    MISSING_VISIBLE,
 )
 
 _SEPARATE: Final = (

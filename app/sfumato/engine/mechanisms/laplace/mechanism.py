@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import Kind
-from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted
@@ -48,12 +48,8 @@ from sfumato.engine.mechanisms.base import (
 )
 from sfumato.engine.mechanisms.categorical import (
     BELIEF_TERM,
-    LIMITS,
     ODDS_TERM,
-    USUAL_RHO1,
-    at_most,
     check_spread,
-    losses_added,
     numbers_of,
     stated_gamma,
     unknown_statement,
@@ -70,6 +66,15 @@ from sfumato.engine.mechanisms.laplace.settings import (
 )
 from sfumato.engine.mechanisms.laplace.settings import HIGHEST as UPPER
 from sfumato.engine.mechanisms.laplace.settings import LOWEST as LOWER
+from sfumato.engine.mechanisms.promise_words import (
+    BY_BOUNDS,
+    LIMITS,
+    MISSING_VISIBLE,
+    USUAL_RHO1,
+    at_most,
+    highest_belief,
+    losses_added,
+)
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
@@ -254,14 +259,7 @@ class LaplaceNoiseOnNumbers(Mechanism):
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there is one numeric attribute without bins."""
-        only = self.only_one(attributes)
-        if only.domain is not None or only.kind is not Kind.NUMERIC:
-            raise PolicyError(
-                "Column {column} is not numeric, or its numbers are grouped into bins, so no"
-                " noise can be added to it.",
-                "Read it as numbers without bins, or choose a mechanism for categories.",
-                column=only.name,
-            )
+        self.check_number(self.only_one(attributes))
 
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return bounds that are to be measured with noise."""
@@ -498,16 +496,15 @@ class LaplaceNoiseOnNumbers(Mechanism):
             highest=_number(float(grid.highest)),
         )
         told = tuple(each.sentence for each in self.byproducts(attributes, settings))
-        missing = Sentence("Which numbers are missing stays visible.")
-        return Promise(sentence, self._facts(level, grid, law), (*told, outside, *LIMITS, missing))
+        limits = (*told, outside, *LIMITS, MISSING_VISIBLE)
+        return Promise(sentence, self._facts(level, grid, law), limits)
 
     @staticmethod
     def _facts(level: float, grid: NumberGrid, law: LaplaceLaw) -> tuple[PromiseFigure, ...]:
         loss, step = level + grid.epsilon, float(grid.step)
         spent: tuple[PromiseFigure, ...] = ()
         if grid.epsilon:
-            told = "The published bounds multiply anyone's odds by at most e^ε0."
-            spent = (PromiseFigure("ε0", "Privacy loss of the bounds", grid.epsilon, told),)
+            spent = (PromiseFigure("ε0", "Privacy loss of the bounds", grid.epsilon, BY_BOUNDS),)
         return (
             PromiseFigure(
                 "ε",
@@ -522,16 +519,7 @@ class LaplaceNoiseOnNumbers(Mechanism):
                 math.exp(loss),
                 "Nothing released multiplies anyone's odds between two numbers by more.",
             ),
-            PromiseFigure(
-                "ρ2",
-                Sentence("Highest belief after {belief:g}", belief=USUAL_RHO1),
-                rho2_of_gamma(math.exp(loss), USUAL_RHO1),
-                Sentence(
-                    "Whoever held something to be at most {belief:g} probable comes to "
-                    "hold it at most this probable.",
-                    belief=USUAL_RHO1,
-                ),
-            ),
+            highest_belief(math.exp(loss)),
             PromiseFigure(
                 "σ",
                 "Standard deviation of the noise",

@@ -26,11 +26,12 @@ from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM
 from sfumato.engine.matrices.privacy import whole_odds
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.base import Check, PromiseFigure
-from sfumato.engine.mechanisms.categorical import (
+from sfumato.engine.mechanisms.categorical import CategoricalMechanism, check_against_table
+from sfumato.engine.mechanisms.promise_words import (
+    BY_BOUNDS,
     LIMITS,
-    CategoricalMechanism,
     at_most,
-    check_against_table,
+    kept_this_often,
     nothing_told,
 )
 from sfumato.engine.mechanisms.reconstruction.limits import GroupLimits, GroupSampling
@@ -129,17 +130,14 @@ def facts_of(level: float, limits: GroupLimits, spent: float = 0.0) -> tuple[Pro
     missed, explanation = _missed(limits)
     shares: tuple[PromiseFigure, ...] = ()
     if spent > 0.0:
-        told = "The published bounds multiply anyone's odds by at most e^ε0."
-        shares = (PromiseFigure("ε0", "Privacy loss of the bounds on shares", spent, told),)
+        shares = (PromiseFigure("ε0", "Privacy loss of the bounds on shares", spent, BY_BOUNDS),)
     return (
         PromiseFigure(
             "error", "Relative error", limits.epsilon, "What counts as a wrong estimate of a share."
         ),
         PromiseFigure("side", "Probability on each side", limits.delta, _side_explained(limits)),
         PromiseFigure("Pr", "Least true probability of a wrong estimate", missed, explanation),
-        PromiseFigure(
-            "p", "Retention probability", level, "A value is kept on purpose this often."
-        ),
+        kept_this_often(level),
         *_record_facts(limits, spent),
         *shares,
     )

@@ -341,17 +341,22 @@ def _ladder_below(falling: list[tuple[float, Codes]], size: int) -> list[Codes]:
     ]
 
 
+def check_adopted_retention(level: float) -> None:
+    """Raise `LevelError` unless an adopted release's level lies between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise LevelError(
+            "The retention probability {level} of an adopted release is not between 0 and 1.",
+            "State the level at which it was released: above 0 and below 1.",
+            level=level,
+        )
+
+
 class UniformAdopting(Adopting):
     """Examines earlier releases of one categorical attribute."""
 
     def check_adopted_level(self, level: float) -> None:
         """Raise `LevelError` unless the retention probability lies between 0 and 1."""
-        if not 0.0 < level < 1.0:
-            raise LevelError(
-                "The retention probability {level} of an adopted release is not between 0 and 1.",
-                "State the level at which it was released: above 0 and below 1.",
-                level=level,
-            )
+        check_adopted_retention(level)
 
     def find_level(
         self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted

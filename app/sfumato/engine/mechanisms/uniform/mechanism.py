@@ -67,14 +67,9 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
 )
-from sfumato.engine.mechanisms.categorical import (
-    CategoricalMechanism,
-    all_told,
-    at_most,
-    domain_parameters,
-    nothing_told,
-)
-from sfumato.engine.mechanisms.uniform.adoption import UniformAdopting
+from sfumato.engine.mechanisms.categorical import CategoricalMechanism, domain_parameters
+from sfumato.engine.mechanisms.promise_words import all_told, at_most, nothing_told
+from sfumato.engine.mechanisms.uniform.adoption import UniformAdopting, check_adopted_retention
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
 
@@ -210,12 +205,7 @@ def _sorted(codes: Codes, size: int, known: Sequence[KnownRung]) -> list[KnownRu
     """Return the rungs from the highest level down, each level once."""
     rungs: list[KnownRung] = []
     for rung in sorted(known, key=lambda rung: -rung.level):
-        if not 0.0 < rung.level < 1.0:
-            raise LevelError(
-                "The retention probability {level} of an adopted release is not between 0 and 1.",
-                "State the level at which it was released: above 0 and below 1.",
-                level=rung.level,
-            )
+        check_adopted_retention(rung.level)
         if rung.codes.shape != codes.shape or rung.codes.dtype != codes.dtype:
             raise ValueError("an adopted release does not have the table's rows or type")
         if len(codes) and int(rung.codes.max()) >= size:

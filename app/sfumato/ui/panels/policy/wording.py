@@ -33,6 +33,16 @@ def some_rows(attribute: Attribute) -> str:
     )
 
 
+def mean_known(attribute: Attribute, means: str) -> str:
+    """Return how closely a recipient can estimate the means of numbers with noise."""
+    return tr(
+        "From {rows} {rows:record|records}, the mean can be estimated to within {means}"
+        " (95\u202f%).",
+        rows=grouped(attribute.present),
+        means=means,
+    )
+
+
 def usefulness(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:
     """Return how well a recipient can estimate the shares of the values."""
     whole = combined(attributes)

@@ -32,8 +32,6 @@ from sfumato.ui.widgets.layout import Card, button, label, row
 from sfumato.ui.widgets.messages import Message, MessageKind, error_texts
 from sfumato.ui.widgets.painted import IconLabel
 
-ROWS_IN_SIGHT = 8
-
 
 class FindingCard(Card):
     """Asks for a file, and shows which releases it comes from.

@@ -33,7 +33,6 @@ from sfumato.engine.mechanisms.gaussian.settings import (
 )
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.table.covariance import estimate_moments
-from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import plus_minus, spoken, typeset
@@ -46,7 +45,7 @@ from sfumato.ui.panels.policy.mechanisms.base import (
     SettingsEditor,
 )
 from sfumato.ui.panels.policy.mechanisms.controls import FieldGrid, SourceChoice, segments, states
-from sfumato.ui.panels.policy.wording import NORMAL_95, some_rows, tr
+from sfumato.ui.panels.policy.wording import NORMAL_95, mean_known, some_rows, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import (
@@ -534,12 +533,7 @@ class GaussianEditor(LevelEditor):
             f"{name} {plus_minus(units(float(error)))}"
             for name, error in zip(names, errors, strict=True)
         )
-        return tr(
-            "From {rows} {rows:record|records}, the mean can be estimated to within {means}"
-            " (95\u202f%).",
-            rows=grouped(rows),
-            means=means,
-        )
+        return mean_known(self._attributes[0], means)
 
     def consequence_of(self, level: float) -> str:
         """Return how large the noise is, in each attribute's unit."""

@@ -30,7 +30,7 @@ from sfumato.ui.look.wording import plus_minus, typeset
 from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Reach, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import FieldGrid, SourceChoice, number_field
-from sfumato.ui.panels.policy.wording import NORMAL_95, some_rows, tr
+from sfumato.ui.panels.policy.wording import NORMAL_95, mean_known, some_rows, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, boxed, column
 
@@ -194,12 +194,7 @@ class LaplaceEditor(LevelEditor):
             return ""
         rows = self._attributes[0].present
         error = NORMAL_95 * self._spread(level) / math.sqrt(max(rows, 1))
-        return tr(
-            "From {rows} {rows:record|records}, the mean can be estimated to within {means}"
-            " (95\u202f%).",
-            rows=grouped(rows),
-            means=plus_minus(amount(error)),
-        )
+        return mean_known(self._attributes[0], plus_minus(amount(error)))
 
     def consequence_of(self, level: float) -> str:
         """Return how large the noise is, in the attribute's unit."""
