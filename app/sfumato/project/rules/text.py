@@ -15,7 +15,8 @@ from typing import Any, Final, TypeVar
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT, Table
+from tomlkit import items
+from tomlkit.items import AoT
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Pseudonym, Value
 from sfumato.engine.core.errors import SfumatoError
@@ -109,7 +110,7 @@ class RulesText:
             holder: Any = document
             for name in outer:
                 holder = holder[name]
-            if isinstance(holder[last], Table):
+            if isinstance(holder[last], items.Table):
                 holder[last].comment(_MARK)
             else:
                 holder[last] = _MARK

@@ -112,6 +112,11 @@ class SurveyedTable:
         return self.survey.table
 
     @property
+    def rows(self) -> int:
+        """How many there are."""
+        return self.table.rows
+
+    @property
     def sample(self) -> Table:
         """Rows drawn evenly, for pictures and proposals."""
         return self.survey.sample

@@ -616,6 +616,12 @@ class Session(QObject):
             known = self._columns = LeavingColumns(table, self.keys)
         return known
 
+    def shown_columns(self) -> ShownColumns | None:
+        """Return what is known of all rows' columns, or of a sample of a long table."""
+        if (table := self.table) is not None:
+            return self.columns_of(table).whole
+        return None if self.batched is None else self.batched.columns
+
     def open_columns(self) -> OpenAnswer | None:
         """Return what the columns released unchanged tell; None while it is not known.
 
@@ -623,11 +629,14 @@ class Session(QObject):
         answer holds if it is about these columns: figures of levels that have changed are left out
         by `OpenAnswer.beside`.
         """
-        document, held, recipients = self.document, self.held, self.document.recipients
-        if held is None or not document.policy or not recipients:
+        document, columns, recipients = (
+            self.document,
+            self.shown_columns(),
+            self.document.recipients,
+        )
+        if columns is None or not document.policy or not recipients:
             return None
         attributes = self.attributes()
-        columns = self.columns_of(held).whole if isinstance(held, Table) else held.columns
         if columns is not self._weighed:
             self._weighed = columns
             self._open_columns.forget()

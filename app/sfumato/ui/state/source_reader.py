@@ -104,7 +104,8 @@ class SourceReader(QObject):
         project, held, source = session.project, session.held, session.document.source
         if not (project and held and source and awaits_comparison(session.document)):
             return
-        table = held if isinstance(held, Table) else held.table
+        table = session.source
+        assert table is not None
 
         def keep(found: tuple[tuple[Note, ...], bool]) -> None:
             notes, first = found
@@ -196,13 +197,12 @@ class SourceReader(QObject):
             return look_at_batches(table, Part(context, 0.5, 1.0))
 
         def accepted(table: Table | SurveyedTable) -> None:
-            rows = table.rows if isinstance(table, Table) else table.table.rows
             session.attach_table(table, _going_on(session.document, project.document))
             session.ledger_changed.emit()
             words = self.tr("The new edition has {rows} {rows:row|rows}.")
             told = self.tr("The ledger records that it took the place of the old one.")
             session.say(
-                MessageKind.GOOD, words.format(rows=grouped(rows)), told, *ways, topic=TOPIC
+                MessageKind.GOOD, words.format(rows=grouped(table.rows)), told, *ways, topic=TOPIC
             )
 
         session.runner.run(self.tr("Reading the new edition"), work, accepted, refused, key=TOPIC)

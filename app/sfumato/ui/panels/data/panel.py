@@ -32,7 +32,13 @@ from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data import PANEL
 from sfumato.ui.panels.data.loaded_page import LoadedPage
 from sfumato.ui.panels.import_page import ImportPage
-from sfumato.ui.state.insights import Insight, SurveyedTable, look_at, look_at_batches
+from sfumato.ui.state.insights import (
+    Insight,
+    SurveyedTable,
+    column_source,
+    look_at,
+    look_at_batches,
+)
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, clear_layout, column, label, row
@@ -416,8 +422,9 @@ class DataPanel(Panel):
         def work(context: Context) -> Loaded:
             found = load(path, detect_options(path), Document(), Part(context, 0.0, 0.7), memory)
             context.report(0.7, "Deciding who gets what")
-            held = found.table.survey if isinstance(found.table, SurveyedTable) else found.table
-            decided = apply_rules(rules, held, found.document, path.parent, noise)
+            source = column_source(found.table)
+            assert source is not None
+            decided = apply_rules(rules, source, found.document, path.parent, noise)
             return replace(found, document=decided)
 
         def take(found: Loaded) -> None:

@@ -24,7 +24,6 @@ from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.views import by_importance, put_in_place_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
@@ -157,10 +156,7 @@ class BoardPage(LazyWidget):
 
     def _columns(self) -> ShownColumns | None:
         """Return what is known of all rows, or of a sample of a long table."""
-        held = self.session.held
-        if held is None:
-            return None
-        return self.session.columns_of(held).whole if isinstance(held, Table) else held.columns
+        return self.session.shown_columns()
 
     def _refresh_shown(self) -> None:
         session, document = self.session, self.session.document
