@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from sfumato.cli import main
@@ -94,6 +98,35 @@ class CommandLine:
 
     def bundles(self) -> list[Path]:
         return sorted((self.folder / "out").iterdir()) if (self.folder / "out").exists() else []
+
+    def verified(self, names: Iterable[str]) -> list[Path]:
+        """Release to each of these, and return the bundles, all of which are verified."""
+        for name in names:
+            assert self.release(name) == 0, self.remarks
+        for bundle in self.bundles():
+            assert self.run("verify", bundle, "--project", self.project) == 0, self.output
+        return self.bundles()
+
+
+def people(column: str, term: str, levels: Mapping[str, float]) -> str:
+    """Return the rules' recipients, who have levels of one column."""
+    return "\n".join(
+        f'[[recipients]]\nname = "{name}"\nlevels."{column}" = {{ {term} = {level} }}'
+        for name, level in levels.items()
+    )
+
+
+def told_of(bundle: Path, column: str) -> dict[str, Any]:
+    """Return what a bundle's package tells of a perturbed column: its parameters."""
+    package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
+    (schema,) = (one["schema"] for one in package["resources"] if "schema" in one)
+    (told,) = (one["sfumato"] for one in schema["fields"] if one["name"] == column)
+    return told["parameters"]
+
+
+def by_record(bundle: Path) -> pd.DataFrame:
+    """Return a bundle's data, in the order of its records' numbers."""
+    return pd.read_csv(bundle / "data.csv").set_index("record").sort_index()
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.cli.conftest import by_record, people, told_of
 
 VALUES = ("asthma", "cold", "flu", "gout")
 TRUE = (400, 1800, 1400, 400)
@@ -32,26 +32,15 @@ def released(line):
     truth = pd.Series(np.repeat(VALUES, TRUE)).sample(frac=1, random_state=4, ignore_index=True)
     table = pd.DataFrame({"record": range(len(truth)), "illness": truth})
     table.to_csv(line.folder / "ward.csv", index=False)
-    people = "\n".join(
-        f'[[recipients]]\nname = "{name}"\nlevels.illness = {{ retention_probability = {level} }}'
-        for name, level in LEVELS.items()
-    )
+    asked = people("illness", "retention_probability", LEVELS)
     policy = '[[policy]]\nattributes = ["illness"]\nmechanism = "distribution"\n'
     settings = '[policy.settings]\nfrequencies = "noisy"\nfrequencies_epsilon = 0.5\n'
-    (line.folder / "rules.toml").write_text(RULES + policy + settings + people)
+    (line.folder / "rules.toml").write_text(RULES + policy + settings + asked)
     assert line.init() == ExitCode.OK, line.remarks
     made = []
-    for name in LEVELS:
-        assert line.release(name, "--accept", "Record numbers are known to both.") == 0, (
-            line.remarks
-        )
-    for bundle in sorted((line.folder / "out").iterdir()):
-        assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
-        package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
-        fields = package["resources"][0]["schema"]["fields"]
-        (told,) = (f["sfumato"]["parameters"] for f in fields if f["name"] == "illness")
-        data = pd.read_csv(bundle / "data.csv").set_index("record")["illness"]
-        made.append((told["retention_probability"], told, data))
+    for bundle in line.verified(LEVELS):
+        told = told_of(bundle, "illness")
+        made.append((told["retention_probability"], told, by_record(bundle)["illness"]))
     made.sort(key=lambda each: -each[0])
     return table.set_index("record")["illness"], made
 

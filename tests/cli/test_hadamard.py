@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.cli.conftest import people
 
 CODES = tuple(f"{letter}{number}" for letter in "ABCDEFG" for number in range(10))
 EPSILONS = {"Clinic A": 2.0, "Public": 0.7}
@@ -43,11 +44,7 @@ def ward(line):
     frame = pd.DataFrame({"record": range(ROWS), "weight": 1 + rng.integers(0, 3, ROWS)})
     frame["illness"] = np.array(CODES)[true]
     frame.to_csv(line.folder / "ward.csv", index=False)
-    people = "\n".join(
-        f'[[recipients]]\nname = "{name}"\nlevels.illness = {{ epsilon = {epsilon} }}'
-        for name, epsilon in EPSILONS.items()
-    )
-    (line.folder / "rules.toml").write_text(RULES + people)
+    (line.folder / "rules.toml").write_text(RULES + people("illness", "epsilon", EPSILONS))
     assert line.init() == ExitCode.OK, line.remarks
     return line
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import runpy
 import tomllib
@@ -12,6 +11,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.cli.conftest import by_record, people, told_of
 from tests.formats.bundles import code_blocks
 
 VALUES = ("A1", "A2", "A3", "B1", "B2")
@@ -90,20 +90,12 @@ def test_rows_of_a_household_share_one_draw_or_one_promise(line, same):
     rows["illness"] = np.array(VALUES)[true.ravel()]
     rows.to_csv(line.folder / "ward.csv", index=False)
     household = 'columns.household = { role = "identifying" }\n[columns.illness]'
-    clinic = '\n[[recipients]]\nname = "Clinic A"\nlevels.illness = { retention_probability = 0.5 }'
+    clinic = people("illness", "retention_probability", {"Clinic A": 0.5})
     (line.folder / "rules.toml").write_text(RULES.replace("[columns.illness]", household) + clinic)
     assert line.init("--unit", "household", "--unit-rows", "3") == ExitCode.OK, line.remarks
-    assert line.release("Clinic A", "--accept", "Record numbers are known to both.") == 0
-    (bundle,) = (line.folder / "out").iterdir()
-    assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
-    package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
-    (told,) = (
-        field["sfumato"]["parameters"]
-        for field in package["resources"][0]["schema"]["fields"]
-        if field["name"] == "illness"
-    )
-    data = pd.read_csv(bundle / "data.csv").set_index("record").sort_index()
-    shown = data["illness"].to_numpy().reshape(300, 3)
+    (bundle,) = line.verified(["Clinic A"])
+    told = told_of(bundle, "illness")
+    shown = by_record(bundle)["illness"].to_numpy().reshape(300, 3)
     alike = (shown == shown[:, :1]).all(axis=1)
     row = matrix(told["retention_inside"], told["retention_of_chapter"], told)
     own = matrix(0.5**0.6, 0.5**0.4, told)
@@ -130,23 +122,12 @@ def test_the_files_follow_the_chain_and_the_odds_that_their_packages_describe(li
     truth = pd.Series(np.repeat(VALUES, TRUE)).sample(frac=1, random_state=4, ignore_index=True)
     table = pd.DataFrame({"record": range(len(truth)), "illness": truth})
     table.to_csv(line.folder / "ward.csv", index=False)
-    people = "\n".join(
-        f'[[recipients]]\nname = "{name}"\nlevels.illness = {{ retention_probability = {level} }}'
-        for name, level in LEVELS.items()
-    )
-    (line.folder / "rules.toml").write_text(RULES + people)
+    asked = people("illness", "retention_probability", LEVELS)
+    (line.folder / "rules.toml").write_text(RULES + asked)
     assert line.init() == ExitCode.OK, line.remarks
     made = []
-    for name in LEVELS:
-        assert line.release(name, "--accept", "Record numbers are known to both.") == 0, (
-            line.remarks
-        )
-    for bundle in (line.folder / "out").iterdir():
-        assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
-        package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
-        fields = package["resources"][0]["schema"]["fields"]
-        (told,) = (f["sfumato"]["parameters"] for f in fields if f["name"] == "illness")
-        data = pd.read_csv(bundle / "data.csv").set_index("record")["illness"].sort_index()
+    for bundle in line.verified(LEVELS):
+        told, data = told_of(bundle, "illness"), by_record(bundle)["illness"]
         made.append((told["retention_of_chapter"], told["retention_inside"], told, data, bundle))
     (c, a, told, first, _), (d, b, _, second, bundle) = sorted(made, key=lambda each: -each[0])
 

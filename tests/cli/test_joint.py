@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.cli.conftest import by_record, people, told_of
 
 ILLNESS, WARD = ("asthma", "flu", "gout"), ("north", "south")
 TRUE = np.array([[400, 100], [200, 1300], [600, 400]])
@@ -59,11 +60,8 @@ def write_table(line, missing=False):
 
 def write_rules(line, settings="", rules=RULES):
     term = "trust_factor" if settings else "retention_probability"
-    people = "\n".join(
-        f'[[recipients]]\nname = "{name}"\nlevels."illness + ward" = {{ {term} = {level} }}'
-        for name, level in LEVELS.items()
-    )
-    (line.folder / "rules.toml").write_text(rules + settings + people)
+    asked = people("illness + ward", term, LEVELS)
+    (line.folder / "rules.toml").write_text(rules + settings + asked)
 
 
 @pytest.fixture(params=["", LIMITS], ids=["uniform", "limits"])
@@ -72,19 +70,14 @@ def released(line, request):
     truth = write_table(line)
     write_rules(line, request.param)
     assert line.init() == ExitCode.OK, line.remarks
-    for name in LEVELS:
-        reason = "Record numbers are known to both."
-        assert line.release(name, "--accept", reason) == ExitCode.OK, line.remarks
     made = []
-    for bundle in sorted((line.folder / "out").iterdir()):
-        assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
+    for bundle in line.verified(LEVELS):
         package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
         fields = {f["name"]: f for f in package["resources"][0]["schema"]["fields"]}
         told = fields["illness"]["sfumato"]
         assert told["attributes"] == ["illness", "ward"]
         assert told["parameters"] == fields["ward"]["sfumato"]["parameters"]
-        data = pd.read_csv(bundle / "data.csv").set_index("record")
-        made.append((told["parameters"], data, bundle))
+        made.append((told["parameters"], by_record(bundle), bundle))
     made.sort(key=lambda each: -np.max(kept(each[0])))
     return line, truth, made
 
@@ -198,15 +191,9 @@ def test_rows_of_a_household_share_one_draw_or_one_promise(line, same):
     household = 'columns.household = { role = "identifying" }\n[columns.illness]'
     write_rules(line, rules=RULES.replace("[columns.illness]", household))
     assert line.init("--unit", "household", "--unit-rows", "3") == ExitCode.OK, line.remarks
-    reason = "Record numbers are known to both."
-    assert line.release("Clinic A", "--accept", reason) == ExitCode.OK, line.remarks
-    (bundle,) = (line.folder / "out").iterdir()
-    assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
-    package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
-    fields = {f["name"]: f for f in package["resources"][0]["schema"]["fields"]}
-    told = fields["illness"]["sfumato"]["parameters"]
-    data = pd.read_csv(bundle / "data.csv").set_index("record").sort_index()
-    shown = combinations(data, told).to_numpy().reshape(300, 3)
+    (bundle,) = line.verified(["Clinic A"])
+    told = told_of(bundle, "illness")
+    shown = combinations(by_record(bundle), told).to_numpy().reshape(300, 3)
     alike = (shown == shown[:, :1]).all(axis=1)
     if same:
         assert alike.all()

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.cli.conftest import by_record, people, told_of
 
 LEVELS = {"Clinic A": 6.0, "Insurer": 2.0, "Public": 1.0}
 ROWS = 6000
@@ -33,24 +34,12 @@ def released(line):
     days = np.round(2 * np.clip(draw.gamma(2.0, 5.0, ROWS), 0, 80)) / 2
     table = pd.DataFrame({"record": np.arange(ROWS), "days": days})
     table.to_csv(line.folder / "ward.csv", index=False)
-    people = "\n".join(
-        f'[[recipients]]\nname = "{name}"\nlevels.days = {{ epsilon = {level} }}'
-        for name, level in LEVELS.items()
-    )
-    (line.folder / "rules.toml").write_text(RULES + people)
+    (line.folder / "rules.toml").write_text(RULES + people("days", "epsilon", LEVELS))
     assert line.init() == ExitCode.OK, line.remarks
-    for name in LEVELS:
-        assert line.release(name, "--accept", "Record numbers are known to both.") == 0, (
-            line.remarks
-        )
-    made = []
-    for bundle in sorted((line.folder / "out").iterdir()):
-        assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
-        package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
-        fields = package["resources"][0]["schema"]["fields"]
-        (told,) = (f["sfumato"]["parameters"] for f in fields if f["name"] == "days")
-        data = pd.read_csv(bundle / "data.csv").set_index("record")["days"].sort_index()
-        made.append((told, data, bundle))
+    made = [
+        (told_of(bundle, "days"), by_record(bundle)["days"], bundle)
+        for bundle in line.verified(LEVELS)
+    ]
     made.sort(key=lambda each: -each[0]["epsilon"])
     return table.set_index("record")["days"], made
 

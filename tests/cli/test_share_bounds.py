@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.cli.conftest import told_of
 
 GROUPS, SIZE, SHARES = 500, 160, (0.3, 0.2, 0.15, 0.15, 0.1, 0.1)
 
@@ -53,9 +52,7 @@ def test_each_side_errs_often_enough_in_exported_groups_of_which_more_are_drawn(
     out = ("--recipient", "Lab", "--out", line.folder / "out", "--accept", "made for a test")
     assert line.run("release", made, *out) == ExitCode.OK, line.remarks
     [bundle] = line.bundles()
-    package = json.loads((bundle / "datapackage.json").read_text())
-    fields = package["resources"][0]["schema"]["fields"]
-    [told] = [one["sfumato"]["parameters"] for one in fields if one["name"] == "illness"]
+    told = told_of(bundle, "illness")
     assert told["largest_shares_from"] == "noisy"
     assert told["largest_shares_epsilon"] == 0.5
     assert not [each for each in bundle.iterdir() if b"measured_shares" in each.read_bytes()]

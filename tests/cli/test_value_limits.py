@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import numpy as np
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from tests.cli.conftest import told_of
 
 VALUES = ("flu", "cold", "gout", "measles", "hiv")
 LIMITS = {"gout": (0.1, 0.4), "measles": (0.05, 0.3), "hiv": (0.02, 0.05)}
@@ -76,11 +76,7 @@ def released(line, mode, objective):
         done = line.run("release", line.project, "--recipient", name, "--out", folder, *reason)
         assert done == ExitCode.OK, line.remarks
         [bundle] = folder.iterdir()
-        package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
-        [field] = [
-            one for one in package["resources"][0]["schema"]["fields"] if one["name"] == "illness"
-        ]
-        found[name] = field["sfumato"]["parameters"]
+        found[name] = told_of(bundle, "illness")
     return found
 
 

@@ -46,9 +46,12 @@ class HierarchyText:
     ----------
     rows
         The rows that are not blank, their cells without blanks around them.
+    separator
+        What stands between the cells.
     """
 
     rows: Rows = field(repr=False)
+    separator: str = USUAL
 
 
 def parse_hierarchy(text: str, name: str = "The text") -> HierarchyText:
@@ -80,7 +83,7 @@ def parse_hierarchy(text: str, name: str = "The text") -> HierarchyText:
         ) from None
     if not found:
         raise empty_file(name)
-    return HierarchyText(tuple(found))
+    return HierarchyText(tuple(found), separator)
 
 
 def read_hierarchy(path: Path) -> HierarchyText:

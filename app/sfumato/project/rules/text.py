@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 from tomlkit import items
+from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Pseudonym, Value
