@@ -96,6 +96,11 @@ class RecipientSummary(QWidget):
         self.setLayout(column(head, self.sentence, grid, below, spacing=Space.TIGHT))
         self.unfold(False)
 
+    @property
+    def looks(self) -> tuple[str, ...]:
+        """The colours of the three gauges."""
+        return tuple(each.look for each in self._gauges)
+
     def show_verdict(
         self, standing: Standing | None, word: str, sentence: str, longest: str = ""
     ) -> None:
