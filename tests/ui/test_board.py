@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QAccessible, QFontMetricsF
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from sfumato.analysis.board import Gauges
 from sfumato.engine.core.columns import ColumnSpec, Kind, Leaves, Role
@@ -23,6 +23,7 @@ from sfumato.ui.panels.policy.board.page import DRAWER
 from sfumato.ui.panels.policy.board.view import DRAGGED, NARROWEST
 from sfumato.ui.panels.policy.board.words import gauge_texts
 from sfumato.ui.panels.policy.whole_plan import PlanDialog
+from sfumato.ui.widgets.messages import Departure
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import dialog_of, on_screen, type_into
 from tests.ui.policy_steps import statement
@@ -354,6 +355,24 @@ def test_make_this_safe_fills_the_board_and_is_undone_at_once(qtbot, panel):
     assert all(one.found == 0 for one in panel.session.weighing.gauges())
     panel.session.undo()
     assert panel.session.document == before
+
+
+def test_what_a_plan_changed_stays_at_hand_until_it_is_dismissed(qtbot, panel):
+    opened(qtbot, panel, clinic_document())
+    qtbot.mouseClick(panel.plan.button, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    (told,) = panel.messages.messages
+    assert not panel.messages.findChildren(Departure), "nothing lets it go after a while"
+    panel.hide()
+    panel.show()
+    QCoreApplication.processEvents()
+    assert panel.messages.messages == (told,)
+    (see,) = (
+        b for b in panel.messages.findChildren(QPushButton) if b.text() == "See what changes…"
+    )
+    qtbot.mouseClick(see, LEFT)
+    dialog_of(panel.window(), PlanDialog).reject()
+    assert not panel.messages.messages
 
 
 def test_a_plan_shows_each_recipients_gauges_before_and_after(qtbot, panel):

@@ -150,6 +150,9 @@ class Message:
         What the window can do about it.
     topic
         A later message on the same topic takes this one's place.
+    stays
+        Whether good news stay until they are dismissed, since what they offer is at hand nowhere
+        else.
     """
 
     kind: MessageKind
@@ -157,6 +160,7 @@ class Message:
     remedy: str = ""
     actions: tuple[Action, ...] = field(default=(), compare=False)
     topic: str = ""
+    stays: bool = False
 
     @classmethod
     def of_error(cls, error: SfumatoError | OSError, *actions: Action, topic: str = "") -> Message:
@@ -298,7 +302,7 @@ class MessageBar(QWidget):
                 self._remove(view)
         view = MessageView(message, self)
         view.dismissed.connect(lambda: self._remove(view))
-        if message.kind is MessageKind.GOOD:
+        if message.kind is MessageKind.GOOD and not message.stays:
             # The last message takes the room above it along.
             departure = Departure(view, lambda: self if len(self._views) == 1 else view)
             departure.gone.connect(lambda: self._remove(view))

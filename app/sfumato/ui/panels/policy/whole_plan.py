@@ -181,7 +181,9 @@ class PlanProposer(QObject):
         undo = Action(tr("Undo"), session.undo, undoes=True)
         count = len(plan.steps)
         changed = tr("{count} {count:setting was|settings were} changed.", count=count)
-        self.told.emit(Message(kind, spoken(plan.summary), changed, (about, undo), TOPIC))
+        self.told.emit(
+            Message(kind, spoken(plan.summary), changed, (about, undo), TOPIC, stays=True)
+        )
 
     def show_plan(self, plan: SafePlan) -> PlanDialog:
         """Show what a plan decided, and what each recipient would get."""
