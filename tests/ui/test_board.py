@@ -20,7 +20,7 @@ from sfumato.project.document.model import Recipient, ViewRule
 from sfumato.ui.look.theme import TextSize, font, scaled
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.board.page import DRAWER
-from sfumato.ui.panels.policy.board.view import DRAGGED, NARROWEST
+from sfumato.ui.panels.policy.board.view import DRAGGED, NARROWEST, name_lines
 from sfumato.ui.panels.policy.board.words import gauge_texts
 from sfumato.ui.panels.policy.whole_plan import PlanDialog
 from sfumato.ui.widgets.messages import Departure
@@ -506,6 +506,16 @@ def test_the_button_beside_the_heads_says_all_its_words_where_columns_are_narrow
         panel.resize(panel.width() + 1, panel.height())
         QCoreApplication.processEvents()
         assert board.add.text() == words
+
+
+@pytest.mark.parametrize("name", ["Public file", "Vertrauenswürdiger Partner"])
+def test_a_head_shows_a_recipient_s_whole_name_in_the_narrowest_column(name):
+    width = scaled(NARROWEST) - scaled(14)
+    lines = name_lines(name, width)
+    assert " ".join(lines) == name
+    assert len(lines) <= 2
+    metrics = QFontMetricsF(font(strong=True))
+    assert max(map(metrics.horizontalAdvance, lines)) <= width
 
 
 def test_a_gauge_fits_into_the_narrowest_column_beside_its_name():

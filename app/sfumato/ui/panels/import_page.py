@@ -196,10 +196,10 @@ class OptionsForm(Card):
         self.query.edited.connect(self._take_query)
         self._add("query", self.query, tr("Or a query"))
         self.delimiter = self._choice("delimiter", tr("Between columns"))
-        self.quote = self._choice("quote", tr("Around texts"), beside="delimiter")
+        self.quote = self._choice("quote", tr("Around texts"))
         self.encoding = self._choice("encoding", tr("Encoding"))
         self.decimal = self._choice("decimal", tr("Decimal mark"))
-        self.thousands = self._choice("thousands", tr("Thousands"), beside="decimal")
+        self.thousands = self._choice("thousands", tr("Thousands"))
         self.date_order = self._choice("date_order", tr("Dates are written"))
         self.header = WrappedCheckBox(tr("The first row holds the names"))
         self.header.toggled.connect(lambda on: self._change(header=on))
@@ -228,7 +228,7 @@ class OptionsForm(Card):
         self.ragged_rows = self._choice("ragged_rows", tr("A row with too many or few fields"))
         self.bad_values = self._choice("bad_values", tr("A value of another type"))
 
-    def _choice(self, name: str, title: str, beside: str = "") -> ChoiceField:
+    def _choice(self, name: str, title: str) -> ChoiceField:
         field = self._chosen[name] = ChoiceField()
         field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         if name == "sheet":
@@ -237,10 +237,10 @@ class OptionsForm(Card):
             field.chosen.connect(self._take_reasons)
         else:
             field.chosen.connect(lambda value: self._change(**{name: value}))
-        self._add(name, field, title, beside)
+        self._add(name, field, title)
         return field
 
-    def _add(self, name: str, field: QWidget, title: str = "", beside: str = "") -> None:
+    def _add(self, name: str, field: QWidget, title: str = "") -> None:
         field.setObjectName(f"option-{name}")
         if title:
             field.setAccessibleName(title)
@@ -252,14 +252,7 @@ class OptionsForm(Card):
         parts = (caption, field) if caption is not None else (field,)
         line.setLayout(column(*parts, spacing=Space.TIGHT))
         self._rows[name] = line
-        if beside:
-            place = self.body.indexOf(self._rows[beside])
-            pair = row(self._rows[beside], line)
-            pair.setStretch(0, 1)
-            pair.setStretch(1, 1)
-            self.body.insertLayout(place, pair)
-        else:
-            self.body.addWidget(line)
+        self.body.addWidget(line)
 
     def show_options(
         self, options: ReadOptions, concerned: frozenset[str], sheets: Sequence[str]

@@ -7,6 +7,7 @@ the order of their importance; Alt+Up and Alt+Down do the same.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
@@ -122,7 +123,9 @@ class BoardView(TableView):
 
     def _share(self) -> None:
         header, people = self.horizontalHeader(), len(self.board.people)
-        first, bar = scaled(FIRST), self.verticalScrollBar().sizeHint().width()
+        note = QFontMetricsF(font(TextSize.SMALL)).horizontalAdvance(tr("not released"))
+        first = max(scaled(FIRST), math.ceil(note) + scaled(16))
+        bar = self.verticalScrollBar().sizeHint().width()
         room = self.width() - first - bar - 2
         least, most = map(scaled, NAMES)
         for button in self._buttons:  # what they say is never cut off
@@ -286,6 +289,19 @@ class _CellDelegate(QStyledItemDelegate):
         painter.restore()
 
 
+def name_lines(name: str, width: float) -> list[str]:
+    """Return a recipient's name in one line, or in two where it is too wide for one."""
+    metrics, words = QFontMetricsF(font(strong=True)), name.split(" ")
+    fitting = [
+        count
+        for count in range(1, len(words))
+        if metrics.horizontalAdvance(" ".join(words[:count])) <= width
+    ]
+    if metrics.horizontalAdvance(name) <= width or not fitting:
+        return [name]
+    return [" ".join(words[: fitting[-1]]), " ".join(words[fitting[-1] :])]
+
+
 class _People(QHeaderView):
     """The recipients: a name, a remark, and three gauges each."""
 
@@ -308,8 +324,11 @@ class _People(QHeaderView):
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         name = str(board.headerData(section, Qt.Orientation.Horizontal) or "")
         first = QRectF(area.left(), area.top(), area.width(), line)
-        draw_text(painter, first, name, font(strong=True), style.text, left)
         note = tr("not released") if section == ORIGINAL else board.note(section)
+        lines = [name] if note else name_lines(name, area.width())
+        for down, part in enumerate(lines):
+            below = first.translated(0, down * line)
+            draw_text(painter, below, part, font(strong=True), style.text, left)
         draw_text(painter, first.translated(0, line), note, small, style.muted, left)
         place = first.translated(0, 2 * line + scaled(6))
         for gauge in board.gauges(section) if section != ORIGINAL else ():
