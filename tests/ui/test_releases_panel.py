@@ -12,9 +12,11 @@ from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 from sfumato.analysis.releasing import make_all
 from sfumato.analysis.since_release import SinceRelease
 from sfumato.engine.core.columns import Role
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import TableSource
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
+from sfumato.ui.look.wording import level_words
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
@@ -143,6 +145,11 @@ def test_levels_are_told_in_words_and_those_that_are_alike_once(ready):
     )
     told = candidates_of(changed, [SinceRelease(one.name, None) for one in people])
     assert told[0].levels == "disease, ward: a hunch of 10\u202f% rises to 65\u202f% at most"
+
+
+def test_a_level_whose_field_has_a_word_names_it_once():
+    told = level_words(mechanism_called("gaussian"), {"normalized_error": 0.2})
+    assert told == "Normalized error = 0.2"
 
 
 def test_levels_take_as_many_lines_as_they_need(ready):

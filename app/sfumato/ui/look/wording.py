@@ -20,6 +20,8 @@ from sfumato.engine.core.wording import Count, Sentence, details_apart, filled, 
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism
 from sfumato.formats.language import columns_known, day, localized, moment, shown
 
+_SYMBOL: Final = 3
+"""How many letters a symbol has at most, such as σ²."""
 THIN_SPACE = "\u202f"
 _BESIDE_SIGN = re.compile(r"(?<=\d) (?=%)|(?<=±) (?=\d)")
 
@@ -174,6 +176,9 @@ def level_words(mechanism: Mechanism, statement: Mapping[str, float]) -> str:
     if term is None:
         return statement_text(mechanism, statement)
     if len(term.fields) == 1:
+        (only,) = term.fields
+        if len(spoken(only.title)) > _SYMBOL:  # a word, which the term's own name holds
+            return f"{spoken(term.title)} = {number(statement[only.name])}"
         return f"{spoken(term.title)} {term_text(term, statement)}"
     before, after = (f"{number(100.0 * statement[one.name])}{THIN_SPACE}%" for one in term.fields)
     words = QCoreApplication.translate("Levels", "a hunch of {before} rises to {after} at most")
