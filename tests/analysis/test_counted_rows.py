@@ -18,7 +18,8 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient, Unit
-from sfumato.project.release.views import coarsened, coarsening_of, quasi_identifiers
+from sfumato.project.release.views import coarsening_of, quasi_identifiers
+from tests.project.whole_table import coarsened
 
 PEOPLE = ("Partner", "Contract", "Public")
 HIERARCHIES = {"age": Intervals(width=10), "zip": Masking((1, 2)), "sex": Masking((1,))}

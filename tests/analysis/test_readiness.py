@@ -33,8 +33,9 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.project.errors import ReleaseError
 from sfumato.project.release.release_columns import attributes_of
-from sfumato.project.release.views import coarsened, coarsening_of
+from sfumato.project.release.views import coarsening_of
 from tests.project.counting_alone import alone_in_release
+from tests.project.whole_table import coarsened
 
 ROWS = 3_000
 

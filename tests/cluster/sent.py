@@ -22,11 +22,10 @@ from sfumato.project.document.model import Document, PolicyEntry, ViewRule
 from sfumato.project.release.batches import batch_of
 from sfumato.project.release.group_shuffle import mark_of, marks_as_told
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.views import coarsened
 from sfumato.project.release.workers import plain_schema
 from tests.project.batched import KEYS, SECRET, as_batch, hospital, hospital_document, planned
 from tests.project.test_long_units import by_house, of_units
-from tests.project.whole_table import release_whole, rows_of, suppressed_in
+from tests.project.whole_table import coarsened, release_whole, rows_of, suppressed_in
 from tests.source_code import ROOT
 
 ROWS = 300

@@ -24,8 +24,8 @@ from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.release_columns import material_of
-from sfumato.project.release.views import coarsened, coarsening_of
-from tests.project.whole_table import released_columns
+from sfumato.project.release.views import coarsening_of
+from tests.project.whole_table import coarsened, released_columns
 
 KEYS = KeyRing(bytes(range(32)))
 

@@ -22,7 +22,7 @@ from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
 from sfumato.project.release.batches import batch_of, with_codes
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.views import coarsened, hidden_in, listed_rows
+from sfumato.project.release.views import hidden_in, listed_rows
 from tests.noise import NOISE
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward
@@ -35,7 +35,7 @@ from tests.project.batched import (
     planned,
     released_whole,
 )
-from tests.project.whole_table import release_whole, rows_of, suppressed_in
+from tests.project.whole_table import coarsened, release_whole, rows_of, suppressed_in
 from tests.thorough import tried
 
 ROWS = 300

@@ -44,12 +44,13 @@ from sfumato.project.release.batched_views import counted_view
 from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import leaving_table
-from sfumato.project.release.views import coarsened, coarsening_of, told_of
+from sfumato.project.release.views import coarsening_of, told_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
 from tests.project.batched import hospital, hospital_document
 from tests.project.counting_alone import alone_in_release
 from tests.project.making import new_project
+from tests.project.whole_table import coarsened
 from tests.thorough import tried
 
 ROWS = 300

@@ -14,10 +14,10 @@ from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
-from sfumato.project.release.views import coarsened, coarsening_of
+from sfumato.project.release.views import coarsening_of
 from tests.engine.ladders.path import event_path
 from tests.project.verifying import ILLNESSES, a_document, a_table
-from tests.project.whole_table import released_columns
+from tests.project.whole_table import coarsened, released_columns
 
 KEYS = KeyRing(b"7" * 32)
 

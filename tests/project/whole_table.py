@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
 
+from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.generalization.cells import of_columns
+from sfumato.engine.generalization.publication import generalized_column
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.row_order import release_order
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import plan_release
 from sfumato.project.document.model import Document, Recipient
@@ -19,11 +23,31 @@ from sfumato.project.release.release_columns import EncodedTable, material_of, p
 from sfumato.project.release.units import rows_that_leave, unit_ids_of
 from sfumato.project.release.views import (
     Coarsened,
+    Coarsening,
     check_view,
-    coarsened,
     coarsening_of,
+    coded,
     listed_rows,
+    own_view,
 )
+
+
+def coarsened(coarsening: Coarsening, columns: Sequence[ColumnSpec], table: Table) -> Coarsened:
+    """Return what a view makes of a table, with the columns that it shows."""
+    quasi = coded(columns, coarsening.hierarchies, table)
+    units = units_of(table, coarsening.unit) if coarsening.unit else None
+    view = own_view(coarsening, quasi, units)
+    specs, shown, changed = {spec.name: spec for spec in columns}, {}, set()
+    for axis, each in enumerate(quasi):
+        level, kept = coarsening.level(each.name), ~view.hides_in(axis)
+        if level or not kept.all():
+            shown[each.name] = generalized_column(each, level, kept, table.frame.index)
+            changed.add(each.name)
+        else:
+            shown[each.name] = specs[each.name].shown(table.column(each.name))
+    highest = {each.name: each.height for each in quasi}
+    counted = table.rows if units is None else int(units.max(initial=-1)) + 1
+    return Coarsened(coarsening, shown, frozenset(changed), view, highest, counted)
 
 
 def rows_of(material: EncodedTable, keys: KeyRing) -> Rows:

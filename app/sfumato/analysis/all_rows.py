@@ -301,7 +301,7 @@ class AllRows:
     def seen(self, coarsening: Coarsening, context: Context, leaving: bool = False) -> BatchedView:
         """Return what a view makes of all rows, or of those that leave.
 
-        Raises what `coarsened` does.
+        Raises what `batched_view` does.
         """
         table = self._left(Part(context, 0.0, 0.4)) if leaving else self._table
         return batched_view(table, self.document.columns, coarsening, Part(context, 0.4, 1.0))

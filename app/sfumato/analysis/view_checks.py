@@ -55,7 +55,7 @@ def shown_to(
 ) -> tuple[ColumnView, ...]:
     """Return the columns that a recipient sees unperturbed, as they leave.
 
-    Raises the errors of `coarsening_of` and `coarsened`.
+    Raises the errors of `coarsening_of` and `coded`.
     """
     names = [name for name in public_names(document) if name in columns.table.columns]
     looks = {name: look_of(document.column(name)) for name in names}
@@ -89,7 +89,7 @@ def _told(document: Document, seen: Coarsened) -> dict[str, str]:
 def seen_by(document: Document, recipient: Recipient, columns: ShownColumns) -> Coarsened | None:
     """Return what a recipient's view makes of the rows; None without one.
 
-    Raises the errors of `coarsening_of` and `coarsened`.
+    Raises the errors of `coarsening_of` and `coded`.
     """
     coarsening = coarsening_of(document, recipient)
     if coarsening is None:

@@ -322,8 +322,8 @@ def batched_view(
         If a hierarchy has fewer levels than the view names.
     TableError
         If the quasi-identifiers differ too much to be counted in parts.
-    SfumatoError
-        As `sfumato.project.release.views.coarsened`.
+    HierarchyError, DomainError
+        If a hierarchy or bins don't fit the table.
     """
     floor = {name: coarsening.steps[0].levels.get(name, 0) for name in coarsening.hierarchies}
     specs = [spec for spec in columns if spec.name in coarsening.hierarchies]

@@ -42,7 +42,7 @@ from sfumato.engine.generalization.publication import generalized_column
 from sfumato.engine.generalization.views import Demand, View, views_of
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import canonical_text, canonical_texts, keyed_hash
-from sfumato.engine.table.repeated_units import Units, units_of
+from sfumato.engine.table.repeated_units import Units
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient, from_plain, to_plain
 
@@ -300,31 +300,6 @@ def coded(
     return tuple(found)
 
 
-def coarsened(
-    coarsening: Coarsening,
-    columns: Sequence[ColumnSpec],
-    table: Table,
-    quasi: Sequence[QuasiIdentifier] | None = None,
-) -> Coarsened:
-    """Return what a view makes of a table.
-
-    `quasi` are the quasi-identifiers where they were encoded before, see `coded`.
-
-    Raises
-    ------
-    PolicyError
-        If a hierarchy has fewer levels than a view names.
-    SfumatoError
-        As `coded`.
-    """
-    if quasi is None:
-        quasi = coded(columns, coarsening.hierarchies, table)
-    units = units_of(table, coarsening.unit) if coarsening.unit else None
-    view = own_view(coarsening, quasi, units)
-    counted = table.rows if units is None else int(units.max(initial=-1)) + 1
-    return shown_by(coarsening, columns, table, quasi, view, counted)
-
-
 def own_view(
     coarsening: Coarsening,
     quasi: Sequence[QuasiIdentifier],
@@ -416,29 +391,6 @@ def check_heights(coarsening: Coarsening, quasi: Sequence[QuasiIdentifier]) -> N
                 level=coarsening.level(each.name),
                 highest=each.height,
             )
-
-
-def shown_by(
-    coarsening: Coarsening,
-    columns: Sequence[ColumnSpec],
-    table: Table,
-    quasi: Sequence[QuasiIdentifier],
-    view: View,
-    units: int,
-) -> Coarsened:
-    """Return a table's quasi-identifiers as a view that is known shows them."""
-    specs = {spec.name: spec for spec in columns}
-    shown = {}
-    changed = set()
-    for axis, each in enumerate(quasi):
-        level, kept = coarsening.level(each.name), ~view.hides_in(axis)
-        if level or not kept.all():
-            shown[each.name] = generalized_column(each, level, kept, table.frame.index)
-            changed.add(each.name)
-        else:
-            shown[each.name] = specs[each.name].shown(table.column(each.name))
-    highest = {each.name: each.height for each in quasi}
-    return Coarsened(coarsening, shown, frozenset(changed), view, highest, units)
 
 
 def as_labels(spec: ColumnSpec) -> ColumnSpec:
