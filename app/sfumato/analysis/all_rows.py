@@ -43,7 +43,7 @@ from sfumato.project.release.batched_views import BatchedView, batched_view
 from sfumato.project.release.bucket_counts import series_of
 from sfumato.project.release.groups import MOST_COMBINATIONS, GroupsInParts
 from sfumato.project.release.leaving_units import leaving_rows
-from sfumato.project.release.regenerate import PartOf, Regenerator
+from sfumato.project.release.regenerate import PartOf, Regenerator, columns_for
 from sfumato.project.release.release_columns import (
     attributes_of,
     check_columns,
@@ -133,7 +133,6 @@ class AllRows:
         self._table, self._attributes = table.whole, dict(known or {})
         self._summary: Summary | None = None
         self._groups: dict[str, GroupsInParts] = {}
-        self._grouped_by: Mapping[str, Sequence[str]] = {}
 
     @property
     def rows(self) -> int:
@@ -291,7 +290,6 @@ class AllRows:
         plan = plan_for(material, wanted, recipient)
         part = Part(context, 0.5, 1.0)
         self._groups |= drawn_groups(plan, self.keys, summary.groups, self._table, part)
-        self._grouped_by = plan.groups
 
     def with_groups(self, table: Table, column: EncodedColumn, key: str) -> EncodedColumn:
         """Return an attribute of some rows with what was dealt to their groups, if anything."""
@@ -330,12 +328,7 @@ class AllRows:
 
     def read_for(self, plans: Sequence[EntryPlan]) -> set[str]:
         """Return the columns that rows need for policy entries to be made again."""
-        names = {name for plan in plans for name in plan.attributes}
-        unit, key = self.document.unit, self.document.record_key
-        names |= set(() if unit is None else unit.columns) | ({key} if key else set())
-        for plan in plans:
-            names |= set(self._grouped_by.get(plan.key, ()))
-        return names
+        return columns_for(self.document, plans)
 
 
 def rows_of(

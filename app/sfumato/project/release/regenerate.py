@@ -34,7 +34,7 @@ from sfumato.project.document.adopted_files import with_places_of
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.groups import with_groups
+from sfumato.project.release.groups import public_columns, with_groups
 from sfumato.project.release.plan import (
     Rows,
     open_column,
@@ -182,6 +182,16 @@ class PartOf:
 
     places: Positions
     rungs: AdoptedReleaseReader
+
+
+def columns_for(document: Document, plans: Iterable[EntryPlan]) -> set[str]:
+    """Return the columns that rows need for policy entries to be made again."""
+    names = {document.record_key or "", *(document.unit.columns if document.unit else ())}
+    for plan in plans:
+        names |= set(plan.attributes)
+        if mechanism_called(plan.mechanism).needs_groups:
+            names |= set(public_columns(document, plan.settings, plan.mechanism))
+    return names
 
 
 class Regenerator:

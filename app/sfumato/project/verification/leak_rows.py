@@ -19,13 +19,12 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.disclosure.tracing import ABSENT, RowGroups
-from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.bucket_counts import CountedOpenColumn
-from sfumato.project.release.groups import public_columns
 from sfumato.project.release.leaving_units import look_at_units
+from sfumato.project.release.regenerate import columns_for
 from sfumato.project.release.units import units_in
 from sfumato.project.release.witnesses import frame_of
 from sfumato.project.verification.leak_candidates import LeakCandidate, made_again, opened
@@ -156,13 +155,8 @@ class LeakRows:
         """Return the columns that the comparison needs, in the table's order."""
         wanted = set(columns)
         for candidate in candidates:
-            wanted |= {name for plan in candidate.plans for name in plan.attributes}
             wanted |= set(() if candidate.view is None else candidate.view.hierarchies)
-            document = candidate.maker.document
-            for plan in candidate.plans:
-                if mechanism_called(plan.mechanism).needs_groups:
-                    wanted |= set(public_columns(document, plan.settings, plan.mechanism))
-            wanted |= {document.record_key or "", *(document.unit.columns if document.unit else ())}
+            wanted |= columns_for(candidate.maker.document, candidate.plans)
         return [name for name in self._table.columns if name in wanted]
 
     def _made_of(

@@ -18,23 +18,21 @@ import pyarrow as pa
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
 from sfumato.formats.table_format import RowStream
 from sfumato.project.adoption.rows import AdoptedReleaseReader
-from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable, ReleaseSummary
 from sfumato.project.release.batched_views import BatchedView, batched_view
-from sfumato.project.release.groups import GroupsInParts, public_columns
+from sfumato.project.release.groups import GroupsInParts
 from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.plan import Plan, open_column
 from sfumato.project.release.prepared import recall_summary
-from sfumato.project.release.regenerate import PartOf, PoliciesInForce, Regenerator
+from sfumato.project.release.regenerate import PartOf, PoliciesInForce, Regenerator, columns_for
 from sfumato.project.release.release_columns import EncodedTable, material_with, plan_for
 from sfumato.project.release.release_stream import UNIT, WHERE, drawn_groups, stream_of
 from sfumato.project.release.views import Coarsening
@@ -122,7 +120,9 @@ class PolicyContext:
 
     def part_at(self, places: Positions, match: RecognizedRelease, context: Context) -> PartMaker:
         """Return what makes the perturbed columns of rows that stand in some places again."""
-        names, kept = self._read_for(match.plans), list[pa.RecordBatch]()
+        needed = columns_for(self.material.document, match.plans)
+        names = [name for name in self.left.columns if name in needed]
+        kept = list[pa.RecordBatch]()
         order = np.argsort(places)
         ordered = places[order]
         for batch, rows in self.left.read(names, "Examining the rows", context):
@@ -134,16 +134,6 @@ class PolicyContext:
         frame = frame_of(kept, types, max(len(places), 1), orders).iloc[back]
         part = batches.table(frame.reset_index(drop=True), is_part=True)
         return PartMaker(self, part, self.keys, places.astype(np.int64))
-
-    def _read_for(self, plans: Sequence[EntryPlan]) -> list[str]:
-        """Return the columns that are needed for policy entries to be made again."""
-        document = self.material.document
-        wanted = {name for plan in plans for name in plan.attributes}
-        wanted |= {document.record_key or "", *(document.unit.columns if document.unit else ())}
-        for plan in plans:
-            if mechanism_called(plan.mechanism).needs_groups:
-                wanted |= set(public_columns(document, plan.settings, plan.mechanism))
-        return [name for name in self.left.columns if name in wanted]
 
     def _drawn(self, plan: Plan, keys: KeyRing, context: Context) -> dict[str, GroupsInParts]:
         """Return the groups of a plan's entries with what is dealt to their rows."""
