@@ -70,11 +70,7 @@ _OTHERS: Final = (
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How a delimited text is written; see `sfumato.formats.options.ReadOptions`.
-
-    Whether the first record holds names is `doubtful` where no column of numbers, dates or
-    yes/no values tells it from the records below.
-    """
+    """How a delimited text is written; see `sfumato.formats.options.ReadOptions`."""
 
     delimiter: str
     decimal: str
@@ -82,7 +78,6 @@ class CsvDialect:
     date_order: DateOrder
     header: bool
     skip_lines: int = 0
-    doubtful: bool = False
 
 
 def sniff(text: str, stated: Mapping[str, Any] = MappingProxyType({})) -> CsvDialect:
@@ -127,7 +122,6 @@ def sniff(text: str, stated: Mapping[str, Any] = MappingProxyType({})) -> CsvDia
         order,
         stated.get("header", header is not False),
         skipped,
-        header is None,
     )
 
 

@@ -60,6 +60,7 @@ from sfumato.project.publication.publish import (
     bundle_made,
     bundle_spec,
     generalized_facts,
+    refuse_unkept,
     rows_made,
 )
 from sfumato.project.recovery import AtStep, no_step
@@ -409,12 +410,7 @@ def _check(table: Table, prepared: Prepared) -> None:
     """Recount the records, by code that knows no counterfeits."""
     decided = prepared.decided
     asked = (decided.quasi_identifiers, decided.sensitive, prepared.criteria)
-    if not verify_publication(table.frame, *asked).holds:
-        raise DiversityError(
-            "The generalized table does not keep what was asked when it is read again, so it is"
-            " not published.",
-            "Look for labels that two classes share, and give them different names.",
-        )
+    refuse_unkept(verify_publication(table.frame, *asked))
 
 
 def _told(told: Generalized, published: Published, edition: FurtherEdition) -> Generalized:

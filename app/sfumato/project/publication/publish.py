@@ -21,6 +21,7 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import DiversityError, LadderError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, joined
+from sfumato.engine.generalization.checker import PublicationCheck
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import Suppressed
@@ -233,12 +234,7 @@ def publication_of(document: Document, table: BatchedTable, context: Context) ->
     refuse_no_solution(document, searched)
     made = published_rows(searched.prepared, chosen_node(document, searched))
     counted = counted_rows(made, Part(context, 0.5, 0.8))
-    if not counted.check.holds:
-        raise DiversityError(
-            "The generalized table does not keep what was asked when it is read again, so it is"
-            " not published.",
-            "Look for labels that two classes share, and give them different names.",
-        )
+    refuse_unkept(counted.check)
     risk = _risk(document, made, Part(context, 0.8, 1.0))
     return Published(document, decided_in(document), made, risk, counted.alone)
 
@@ -667,3 +663,13 @@ def _above(hierarchy: Hierarchy, level: int, published: Published) -> tuple[tupl
     shown = set(published.made.labels(hierarchy.column))
     rows = dict.fromkeys(row[level:] for row in table_of(hierarchy))
     return tuple(row for row in rows if row[0] in shown)
+
+
+def refuse_unkept(check: PublicationCheck) -> None:
+    """Refuse a generalized table that does not keep what was asked when its rows are recounted."""
+    if not check.holds:
+        raise DiversityError(
+            "The generalized table does not keep what was asked when it is read again, so it is"
+            " not published.",
+            "Look for labels that two classes share, and give them different names.",
+        )
