@@ -49,7 +49,7 @@ def test_no_two_classes_have_one_name():
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
-MOST_KINDS_OF_TABLE = 25
+MOST_KINDS_OF_TABLE = 20
 """How often a table's kind is still asked for."""
 
 

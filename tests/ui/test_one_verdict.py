@@ -145,7 +145,7 @@ def test_every_place_tells_one_verdict_of_each_recipient(qtbot, session, tmp_pat
     told = card.counts.split(", ")
     assert all(part.startswith(count) for part, count in zip(told, counts, strict=True))
 
-    columns = session.columns_of(table).whole
+    columns = session.leaving.whole
     examples = {spec.name: example_of(spec, None, columns) for spec in document.columns}
     rows = board_rows(document, examples, session.attributes(), document.recipients)
     ways = {

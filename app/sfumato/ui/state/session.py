@@ -609,17 +609,20 @@ class Session(QObject):
         given = (self.source, self.keys, self.project_folders, self.document)
         return rows_of(policy or self.document, *given, self.encoded() if own else {})
 
-    def columns_of(self, table: Table) -> LeavingColumns:
-        """Return what is known of a table's columns, for everybody who asks about them."""
-        known = self._columns
+    @property
+    def leaving(self) -> LeavingColumns | None:
+        """What is known of the columns of a table in memory, for everybody who asks about them."""
+        table, known = self.table, self._columns
+        if table is None:
+            return None
         if known is None or known.table is not table or known.keys is not self.keys:
             known = self._columns = LeavingColumns(table, self.keys)
         return known
 
     def shown_columns(self) -> ShownColumns | None:
         """Return what is known of all rows' columns, or of a sample of a long table."""
-        if (table := self.table) is not None:
-            return self.columns_of(table).whole
+        if (leaving := self.leaving) is not None:
+            return leaving.whole
         return None if self.batched is None else self.batched.columns
 
     def open_columns(self) -> OpenAnswer | None:

@@ -83,8 +83,9 @@ class OpenSession(Protocol):
     def attribute_error(self, name: str) -> SfumatoError | None:
         """Return why a column does not fit."""
 
-    def columns_of(self, table: Table) -> LeavingColumns:
-        """Return what is known of a table's columns."""
+    @property
+    def leaving(self) -> LeavingColumns | None:
+        """What is known of the columns of a table in memory."""
 
 
 class Steps(QObject):
@@ -225,7 +226,7 @@ class Steps(QObject):
 
         Not of a long table, all rows of which are read: somebody has to ask for that.
         """
-        if isinstance(self._session.source, BatchedTable):
+        if self._session.leaving is None:
             return
         guarantee = self.guarantee()
         if guarantee.complete and guarantee.promises and self._session.document.recipients:
@@ -240,7 +241,7 @@ class Steps(QObject):
         self._asked, self._known, self._kept = asked, False, (source, attributes)
         session.weighing.ask()
         releases, keys, project = self.releases(), session.keys, session.project
-        columns = session.columns_of(source) if isinstance(source, Table) else None
+        columns = session.leaving
 
         def work(context: Context) -> tuple[Readiness, ...]:
             if columns is not None:

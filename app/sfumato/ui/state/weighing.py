@@ -13,6 +13,7 @@ from sfumato.ui.state.steps import GAUGES, OpenSession, Steps
 
 if TYPE_CHECKING:
     from sfumato.analysis.open_columns import OpenAnswer
+    from sfumato.analysis.shown_columns import ShownColumns
     from sfumato.analysis.verdicts import Readiness
     from sfumato.engine.core.progress import Context
     from sfumato.engine.table.table import Table
@@ -34,6 +35,9 @@ class WeighedSession(OpenSession, Protocol):
     @property
     def held(self) -> Table | SurveyedTable | None:
         """The table as it is held."""
+
+    def shown_columns(self) -> ShownColumns | None:
+        """Return what is known of all rows' columns, or of a sample of a long table."""
 
     def open_columns(self) -> OpenAnswer | None:
         """Return what the columns released unchanged tell."""
@@ -86,22 +90,21 @@ class Weighing(QObject):
     def ask(self) -> None:
         """Ask for the gauges of the present settings, after which `changed` is emitted."""
         session, document = self._session, self._session.document
-        held, attributes = session.held, session.attributes()
-        if held is None or not document.recipients:
+        held, attributes, sampled = session.held, session.attributes(), session.shown_columns()
+        if sampled is None or not document.recipients:
             self._answer.forget()
             return
         if len(attributes) < len(session.protected):
             return
-        known = None if isinstance(held, SurveyedTable) else session.columns_of(held)
+        known = session.leaving
         # Neither a title nor a reason changes what is counted.
         decided = (document.columns, document.policy, document.recipients, document.unit)
         more = (document.level_spacing, tuple(document.hierarchies.items()), document.record_key)
         counted = tuple((name, id(one.counts)) for name, one in attributes.items())
 
         def work(context: Context) -> tuple[Gauges, ...]:
-            if isinstance(held, SurveyedTable):
-                return gauges_of(document, held.columns, attributes, context, counting=False)
-            assert known is not None
+            if known is None:
+                return gauges_of(document, sampled, attributes, context, counting=False)
             return gauges_of(document, known.of(document), attributes, context)
 
         title = QCoreApplication.translate("Policy", "Working out what everybody gets")

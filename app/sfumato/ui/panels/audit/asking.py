@@ -7,7 +7,6 @@ from functools import partial
 
 from sfumato.analysis.audit_inputs import AuditInputs, inputs_of, once
 from sfumato.analysis.record_losses import losses_by_records
-from sfumato.engine.table.table import Table
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.state.session import Session
 
@@ -32,8 +31,7 @@ def inputs_from(session: Session) -> tuple[tuple[object, ...], AuditInputs | Non
     if project is not None and counts:
         losses = partial(losses_by_records, project, BatchedTable.of(source))
         inputs = replace(inputs, losses=once(losses))
-    if isinstance(source, Table):
-        columns = session.columns_of(source)
+    if (columns := session.leaving) is not None:
         inputs = replace(
             inputs,
             columns=lambda _context: columns.whole,
