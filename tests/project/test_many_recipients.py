@@ -11,19 +11,23 @@ import pytest
 from sfumato.analysis import readiness, readiness_checks
 from sfumato.analysis.open_columns import answer_open_columns
 from sfumato.analysis.readiness import checked_rows, examine, looked_at, settle
+from sfumato.engine.core.columns import Domain, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.categorical import CategoricalMechanism
 from sfumato.formats import delimited_writing
 from sfumato.project import ledger
 from sfumato.project.document import entry_plan
 from sfumato.project.document.entry_plan import plan_entry, planned_levels
+from sfumato.project.document.model import PolicyEntry, TableSource
 from sfumato.project.release import plan
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.release_compatibility import edition_sentences
 from tests.project import test_long_release
+from tests.project.making import new_project
 from tests.project.test_long_release import frame_of, long_of, whole_of
+from tests.ui.clinic import clinic_table, protected
 
 ward, small_parts = test_long_release.ward, test_long_release.small_parts
 
@@ -92,6 +96,30 @@ def test_levels_are_planned_for_everybody_only_beside_another_edition(ward, tmp_
         other = replace(record, source=replace(record.source, digest="another"))
         assert "from 2 editions" in edition_sentences(project.document, attributes, [other])[0]
         assert calls["_planned_level"] == 4 * len(project.document.policy)
+
+
+def test_what_editions_tell_of_several_attributes_alike_is_told_once(tmp_path):
+    table = clinic_table(60)
+    source = TableSource("/data/clinic.csv", "ab" * 32, table.rows)
+    document = protected({"Clinic A": 0.5}, source=source, record_key="name")
+    columns = tuple(
+        replace(one, role=Role.SENSITIVE, domain=Domain(("east", "north", "south", "west")))
+        if one.name == "ward"
+        else one
+        for one in document.columns
+    )
+    policy = (*document.policy, PolicyEntry(("ward",), "uniform"))
+    (person,) = document.recipients
+    level = {"retention_probability": 0.5}
+    person = replace(person, statements={"disease": level, "ward": level})
+    document = replace(document, columns=columns, policy=policy, recipients=(person,))
+    with new_project(tmp_path, document) as project:
+        attributes = attributes_of(document, table)
+        record = make_release(project, table, "Clinic A", tmp_path / "out", "csv", Silent()).record
+    other = replace(record, source=replace(record.source, digest="another"))
+    (told,) = edition_sentences(document, attributes, [other])
+    assert told.startswith("disease and ward are released from 2 editions of the table. ")
+    assert told.count("editions of the table") == 1
 
 
 def test_a_check_of_twice_as_many_recipients_resolves_twice_as_many_levels(ward, counted):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -52,6 +54,24 @@ def test_both_gains_are_told_and_taking_the_matrix_is_one_step_of_undo(qtbot, ed
     assert session.document.recipients[0].statements["disease"] == {"trust_factor": 1.0}
     session.undo()
     assert session.document == before
+
+
+def test_what_the_gain_costs_values_without_a_limit_is_told(qtbot, tall_policy_panel):
+    open_values(tall_policy_panel.session)
+    editor = tall_policy_panel.page.settings
+    paste(qtbot, editor, "SARS\t0.1\t0.3\nHIV\t0.05\t0.2")
+    dialog = asked(qtbot, editor)
+    told = dialog.explanation.text()
+    press(dialog, "Use this matrix")
+    [entry] = editor.session.document.policy
+    entries = np.array(entry.settings["entries"])
+    known = entries if np.allclose(entries.sum(axis=0), 1.0) else entries.T  # column = original
+    odds = max((row[:, None] / row[None, :]).max() for row in known)
+    stated = float(re.search(r"multiplied by up to ([\d.]*\d)", told)[1])
+    before = float(re.search(r"with the retention probabilities, by up to ([\d.]*\d)", told)[1])
+    assert before < 0.99 * stated
+    assert odds <= stated * 1.0001
+    assert stated < 1.02 * odds
 
 
 def test_whoever_cancels_keeps_the_retention_probabilities(qtbot, editor):

@@ -20,10 +20,13 @@ from sfumato.engine.mechanisms.base import Mechanism, Settings, Statement
 from sfumato.engine.mechanisms.best_matrix import best_matrix
 from sfumato.engine.mechanisms.frequency_source import FrequencySource
 from sfumato.engine.mechanisms.per_value import MECHANISM as PER_VALUE
+from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 
 _MOST_NAMED: Final = 5
+_MORE: Final = 1.01
+"""Odds that grow by less than that are alike."""
 _OWN_TERMS: Final = ({"trust_factor"}, {"retention_probability"})
 """Levels that are stated in what means something else for a matrix."""
 
@@ -40,16 +43,19 @@ class Kept:
         What estimated shares are worth, in true records.
     untold
         The values that estimates can't tell apart.
+    odds
+        The most by which it multiplies anyone's odds on a value.
     """
 
     share: float
     records: float
     untold: tuple[str, ...]
+    odds: float
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
         worth = {"records_kept": self.share, "worth": self.records}
-        return {**worth, "not_told_apart": list(self.untold)}
+        return {**worth, "not_told_apart": list(self.untold), "odds_factor": self.odds}
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,13 @@ class BestMatrixOffer:
             named = [*untold[:_MOST_NAMED], *([Sentence("others")] if more > 0 else [])]
             words = "Estimates from this matrix can't tell these values apart: {named}."
             told.append(Sentence(words, named=listed(named)))
+        if self.after.odds > _MORE * self.before.odds:
+            words = (
+                "In return, anyone's odds on a value are multiplied by up to {after}, as far as no"
+                " limit forbids it; with the retention probabilities, by up to {before}."
+            )
+            after, before = at_most(self.after.odds), at_most(self.before.odds)
+            told.append(Sentence(words, after=after, before=before))
         if self.after.records < self.before.records:
             words = "For counting, the retention probabilities in force are the better choice."
             told.append(Sentence(words))
@@ -184,6 +197,7 @@ def _kept(mechanism: Mechanism, weighed: WeighedColumns, level: float, settings:
         float(attributes[0].frequencies @ matrix.diagonal),
         weighed.worth(mechanism, level, settings),
         tuple(names[place] for place in np.asarray(matrix.untold)),
+        float(matrix.gamma),
     )
 
 

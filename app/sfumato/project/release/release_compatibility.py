@@ -16,7 +16,7 @@ from typing import Final
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import LadderError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.core.wording import Sentence, joined
+from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.cells import of_columns
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_identity
@@ -255,7 +255,9 @@ def edition_sentences(
     attributes: Mapping[str, Attribute],
     releases: Iterable[ReleaseRecord],
 ) -> tuple[str, ...]:
-    """Say what the editions tell together, one sentence a policy entry; most often nothing.
+    """Say what the editions tell together; most often nothing.
+
+    Policy entries of which the same is to be said are told together.
 
     Parameters
     ----------
@@ -272,13 +274,18 @@ def edition_sentences(
     suppresses = any(view is not None and view.suppression for view in views) or any(
         each.view is not None and each.view.suppression for each in document.recipients
     )
-    told = []
+    alike: dict[tuple[int, str], list[str]] = {}
     for entry in document.policy:
         if set(entry.attributes) <= set(attributes):
             levels = _levels_by_edition(document, entry, attributes, made)
             if len(levels) > 1:
-                told.append(_sentence(entry, attributes, levels, suppresses))
-    return tuple(told)
+                told = _sentence(entry, attributes, levels, suppresses)
+                alike.setdefault((len(levels), told), []).append(entry.key)
+    words = "{key} {keys:is|are} released from {count} editions of the table."
+    return tuple(
+        joined(Sentence(words, key=listed(keys), keys=len(keys), count=count), told)
+        for (count, told), keys in alike.items()
+    )
 
 
 def _levels_by_edition(
@@ -323,11 +330,6 @@ def _sentence(
         )
     chosen = tuple(attributes[name] for name in entry.attributes)
     return joined(
-        Sentence(
-            "{key} is released from {count} editions of the table.",
-            key=entry.key,
-            count=len(levels),
-        ),
         proof,
         Sentence(
             "Whoever has several editions can find out which records only one of them has, however"
