@@ -299,7 +299,7 @@ def _figures(answer: RiskAnswer) -> dict[str, Any]:
         "violating_records": total.records,
         "group_share": total.group_share,
         "record_share": total.record_share,
-        "highest_confidence": float(tails.within.max()),
+        "highest_confidence": tails.most_within,
         "tails": "exact" if tails.exact else "approximate",
         "tails_error": tails.error,
         "remedies": [
@@ -398,7 +398,7 @@ def _tables(found: Sequence[RiskAnswer]) -> Iterator[AnswerTable]:
         (
             one.shown.recipient,
             *_totals(one.risk.total),
-            float(one.risk.tails.within.max()),
+            one.risk.tails.most_within,
             one.shown.level,
         )
         for one in found

@@ -9,7 +9,7 @@ error found against simulated releases of some of the groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -18,8 +18,8 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Floats, Integers
-from sfumato.engine.disclosure.group_tails import SampleDraw, Tails, release_tails
+from sfumato.engine.core.values import Floats, Indices, Integers
+from sfumato.engine.disclosure.group_tails import Tails, release_tails
 from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
@@ -57,23 +57,44 @@ class EstimateTails:
 
     Parameters
     ----------
-    high, low
-        Pr[(F' − f)/f > ε] and Pr[(F' − f)/f < −ε], shape (G,).
+    told
+        Pr[(F' − f)/f > ε] and Pr[(F' − f)/f < −ε], of each kind of group, shape (k,).
+    kinds
+        The kind of each group, shape (G,); all of them occur.
     exact
         Whether they are exact.
     error
         The largest difference from simulated releases of some of the groups; 0 where exact.
     """
 
-    high: Floats
-    low: Floats
+    told: Tails = field(repr=False)
+    kinds: Indices = field(repr=False)
     exact: bool
     error: float = 0.0
 
     @property
+    def high(self) -> Floats:
+        """Pr[(F' − f)/f > ε], shape (G,)."""
+        return self.told.upper[self.kinds]
+
+    @property
+    def low(self) -> Floats:
+        """Pr[(F' − f)/f < −ε], shape (G,)."""
+        return self.told.lower[self.kinds]
+
+    @property
     def within(self) -> Floats:
         """The attacker's confidence: Pr[|F' − f| <= ε·f], shape (G,)."""
-        return np.clip(1.0 - self.high - self.low, 0.0, 1.0)
+        return self._within[self.kinds]
+
+    @property
+    def most_within(self) -> float:
+        """The attacker's confidence where it is highest."""
+        return float(self._within.max())
+
+    @property
+    def _within(self) -> Floats:
+        return np.clip(1.0 - self.told.upper - self.told.lower, 0.0, 1.0)
 
 
 def retention_of(matrix: PerturbationMatrix) -> float | None:
@@ -117,17 +138,21 @@ def estimate_tails(
         return _by_cumulants(grouped, matrix, epsilon, context, trials)
     if retention in (0.0, 1.0):
         # Nothing can be estimated, so any estimate misses; or nothing is hidden.
-        missed = np.full(grouped.groups, 1.0 - retention)
-        return EstimateTails(missed, missed, exact=True)
-    if trials is not None and trials.law is not None:
-        groups = np.arange(grouped.groups)
+        missed = np.full(1, 1.0 - retention)
+        alike = np.zeros(grouped.groups, dtype=np.intp)
+        return EstimateTails(Tails(missed, missed), alike, exact=True)
+    if trials is None:
+        cells = grouped.cells
+        sizes, counts = cells.sizes[cells.kinds], cells.counts[cells.kinds]
+        told = release_tails(sizes, counts, sizes, retention, matrix.size, epsilon)
+        return EstimateTails(told, cells.tops, exact=True)
+    groups = np.arange(grouped.groups)
+    if trials.law is not None:
         told = trials.law.tails(groups, grouped.commonest, grouped.largest, epsilon, context)
-        return EstimateTails(told.upper, told.lower, exact=True)
-    samples, draw = (grouped.sizes, SampleDraw.BY_VALUE) if trials is None else trials[:2]
-    found = release_tails(
-        grouped.sizes, grouped.largest, samples, retention, matrix.size, epsilon, draw
-    )
-    return EstimateTails(found.upper, found.lower, exact=True)
+    else:
+        asked = (grouped.sizes, grouped.largest, trials.counts)
+        told = release_tails(*asked, retention, matrix.size, epsilon, trials.draw)
+    return EstimateTails(told, groups, exact=True)
 
 
 # ----- any other matrix
@@ -145,7 +170,7 @@ def _by_cumulants(
     error = 0.0
     if trials is None:
         error = largest_error(grouped, cells, matrix, epsilon, found, context)
-    return EstimateTails(found.upper, found.lower, exact=False, error=error)
+    return EstimateTails(found, cells.groups, exact=False, error=error)
 
 
 class Cells(NamedTuple):

@@ -165,17 +165,25 @@ def passes(found: Tails, delta: float) -> Flags:
 class DistinctCells(NamedTuple):
     """The stored entries of counts in groups, by the group's size and the count.
 
+    Millions of groups have few different ones, of which alone tails are computed.
+
     Parameters
     ----------
     sizes, counts
-        Each pair of them that occurs, once, shape (k,).
+        Each pair of them that occurs, once, in order, shape (k,).
     places
         Which pair each entry has.
+    kinds
+        The pairs that the most frequent values of groups have, in order, shape (j,).
+    tops
+        Which of these that of each group has, shape (G,).
     """
 
     sizes: Integers
     counts: Integers
     places: Indices
+    kinds: Indices
+    tops: Indices
 
     @classmethod
     def of(cls, counts: scipy.sparse.csr_array) -> DistinctCells:
@@ -183,7 +191,9 @@ class DistinctCells(NamedTuple):
         sizes: Integers = np.add.reduceat(counts.data, counts.indptr[:-1]).astype(np.int64)
         most = int(counts.data.max()) + 1
         found, places = distinct(np.repeat(sizes, np.diff(counts.indptr)) * most + counts.data)
-        return cls(*np.divmod(found, most), places)
+        # The pairs of a group are in the order of its counts.
+        tops = distinct(np.maximum.reduceat(places, counts.indptr[:-1]))
+        return cls(*np.divmod(found, most), places, *tops)
 
 
 def private_groups(
@@ -213,24 +223,25 @@ def private_groups(
     check_limits(rule, epsilon, delta)
     _check_retention(retention)
     starts = counts.indptr[:-1]
-    sizes: Integers = np.add.reduceat(counts.data, starts)
     if rule is not PrivacyTest.EXACT:
+        sizes: Integers = np.add.reduceat(counts.data, starts)
         shares = np.maximum.reduceat(counts.data, starts) / sizes
         allowed = allowed_size(rule, retention, size_of_domain, shares, epsilon, delta)
         return np.asarray(sizes <= allowed, dtype=np.bool_)
-    row = np.repeat(np.arange(len(sizes)), np.diff(counts.indptr))
-    private = sizes <= largest_possible(
-        retention, size_of_domain, np.maximum.reduceat(counts.data, starts) / sizes, epsilon, delta
-    )
     cells = cells or DistinctCells.of(counts)
-    asked = private[row]
-    places = cells.places[asked]
-    found = np.zeros(len(cells.sizes), dtype=np.bool_)
-    found[places] = True
-    n, c = cells.sizes[found], cells.counts[found]
-    found[found] = passes(release_tails(n, c, n, retention, size_of_domain, epsilon), delta)
-    private[row[asked][~found[places]]] = False
-    return np.asarray(private, dtype=np.bool_)
+    n, c = cells.sizes, cells.counts
+    tops = n[cells.kinds]
+    shares = c[cells.kinds] / tops
+    small = tops <= largest_possible(retention, size_of_domain, shares, epsilon, delta)
+    # Tails take long where groups are large, so only sizes are asked about that may pass.
+    asked = np.isin(n, tops[small])
+    found = release_tails(n[asked], c[asked], n[asked], retention, size_of_domain, epsilon)
+    broken = np.zeros(len(n), dtype=np.bool_)
+    broken[asked] = ~passes(found, delta)
+    private: Flags = small[cells.tops]
+    if broken.any():
+        private &= ~np.logical_or.reduceat(broken[cells.places], starts)
+    return private
 
 
 def largest_possible(

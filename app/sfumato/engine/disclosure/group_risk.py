@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -106,13 +107,12 @@ class GroupRisk:
         What was asked for.
     violating
         Which groups violate, shape (G,).
-    allowed
-        The size s_g that each group's largest share allows by the simplified rule, shape (G,);
-        None where the matrix has no retention probability that all values share.
     tails
         How good the estimate of each group's most frequent value really is.
     total
         The groups and records that violate.
+    grouped, matrix
+        What was examined.
     between
         The fewest and the most groups that violate where the tails are approximate, and off by as
         much as they were in simulated releases; None where they are exact.
@@ -120,10 +120,23 @@ class GroupRisk:
 
     limits: RiskLimits
     violating: Flags
-    allowed: Floats | None
     tails: EstimateTails
     total: Violations
+    grouped: GroupedValues = field(repr=False)
+    matrix: PerturbationMatrix = field(repr=False)
     between: tuple[int, int] | None = None
+
+    @cached_property
+    def allowed(self) -> Floats | None:
+        """The size s_g that each group's largest share allows by the simplified rule, shape (G,).
+
+        None where the matrix has no retention probability that all values share.
+        """
+        retention = retention_of(self.matrix)
+        if retention is None or not 0.0 < retention < 1.0:
+            return None
+        asked = (PrivacyTest.SIMPLIFIED, retention, self.matrix.size, self.grouped.shares)
+        return allowed_size(*asked, self.limits.epsilon, self.limits.delta)
 
 
 def group_risk(
@@ -176,12 +189,9 @@ def group_risk(
         violating = violating_groups(
             grouped, retention, limits, trials, tails, Part(context, 0.5, 1.0)
         )
-    allowed = None
-    if retention is not None and 0.0 < retention < 1.0:
-        simplified = (PrivacyTest.SIMPLIFIED, retention, matrix.size)
-        allowed = allowed_size(*simplified, grouped.shares, limits.epsilon, limits.delta)
     context.report(1.0, "Groups are examined")
-    return GroupRisk(limits, violating, allowed, tails, violations(grouped, violating), between)
+    total = violations(grouped, violating)
+    return GroupRisk(limits, violating, tails, total, grouped, matrix, between)
 
 
 def _violating_about(
