@@ -63,6 +63,9 @@ def test_the_questions_are_answered_as_the_window_answers_them(made):
     assert list(found) == ["together", "found", "groups", "leak"]
     together = " ".join(found["together"]["answer"])
     assert together.startswith("Together, these 2 learn no more about illness than Clinic A alone.")
+    assert weigh(made, "--with", "Institute B", "--json") == ExitCode.OK
+    right = json.loads(made.output)[0]["guessed"]["alone"]["Clinic A"]
+    assert f"is right for {right:.1%}".replace("%", " %") in together
     assert found["leak"]["verdict"] is None
     assert made.run("audit", "questions", made.project) == ExitCode.OK
     assert made.output.count("\n") == 4

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.answers import Answer, AnswerFigure, Severity
 from sfumato.analysis.audit_inputs import AuditInputs
-from sfumato.analysis.coalitions import weigh_coalition
+from sfumato.analysis.coalitions import guess_of
 from sfumato.analysis.findings import Examined, Finding, told_by_open_columns
 from sfumato.analysis.holdings import Holding, ReleaseBasis, holdings_of
 from sfumato.analysis.noisy_counts import groups_table
@@ -208,12 +208,11 @@ def _learned(
         attribute=entry.key,
         best=best.recipient,
     )
-    weighed = weigh_coalition(entry, held, attributes, context)
-    if weighed is None:
+    guess = guess_of(entry, held, attributes, context)
+    if guess is None:
         in_table = mechanism.in_table(best.level, chosen, entry.settings)
         told = tuple(filter(None, (together, in_table)))
         return _Learned(entry.key, (2, 0.0), Severity.GOOD, told, not formed)
-    right, without = weighed.alone[0], weighed.without
     bound = (
         Sentence(
             "No file changes anyone's odds on a record's value more than {odds:.3g}-fold.",
@@ -223,10 +222,10 @@ def _learned(
         else ""
     )
     # No danger, which would keep the release back: the check before it has the same to look at.
-    gained = any(right >= bar > without for bar in (LIKELY, CERTAIN))
+    gained = any(guess.right >= bar > guess.without for bar in (LIKELY, CERTAIN))
     verdict = Severity.CAUTION if gained else Severity.GOOD
-    told = (together, joined(weighed.guessed, bound))
-    return _Learned(entry.key, (1, without - right), verdict, told)
+    told = (together, joined(guess.sentence, bound))
+    return _Learned(entry.key, (1, guess.without - guess.right), verdict, told)
 
 
 # ----- who can be found?

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -48,6 +49,32 @@ ROWS_CHANGE_PLACES = (
     " than these figures say."
 )
 """Said of a mechanism whose rows depend on one another: its matrix describes the whole table."""
+
+
+@dataclass(frozen=True)
+class BestGuess:
+    """How often a coalition guesses right: as often as its most trusted member alone.
+
+    Parameters
+    ----------
+    right
+        The share of records that are guessed right; exact.
+    without
+        The share that is guessed right without any release: the commonest value's.
+    """
+
+    right: float
+    without: float
+
+    @property
+    def sentence(self) -> Sentence:
+        """How often everybody's best guess is right, and how often without any release."""
+        return Sentence(
+            "The best guess is right for {alone:.1%} of the records; without any release, for"
+            " {without:.1%}.",
+            alone=self.right,
+            without=self.without,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +157,7 @@ class CoalitionAnswer:
     @property
     def guessed(self) -> Sentence:
         """How often everybody's best guess is right, and how often without any release."""
-        return Sentence(
-            "The best guess is right for {alone:.1%} of the records; without any release, for"
-            " {without:.1%}.",
-            alone=self.alone[0],
-            without=self.without,
-        )
+        return BestGuess(self.alone[0], self.without).sentence
 
     @property
     def guessed_apart(self) -> float:
@@ -193,6 +215,24 @@ def weigh_coalition(
         all(held.plan.by_unit for held in members),
         () if counted.domain is None else counted.domain.values,
     )
+
+
+def guess_of(
+    entry: PolicyEntry,
+    members: Sequence[Holding],
+    attributes: Mapping[str, Attribute],
+    context: Context,
+) -> BestGuess | None:
+    """Return how often a coalition guesses right, as `weigh_coalition` does, and nothing more."""
+    counted = _counted(entry, attributes)
+    matrices = None if counted is None else _matrices(members, counted)
+    if counted is None or matrices is None:
+        return None
+    for upper, lower in pairwise(matrices):
+        upper.garbling_to(lower)  # refuses what is on no ladder
+    shares = counted.frequencies
+    alone = restored_alone(matrices[0], shares, context)
+    return BestGuess(alone.guessed, restored_without(shares).guessed)
 
 
 def growth_of(answer: CoalitionAnswer, context: Context) -> tuple[GrowthPoint, ...]:

@@ -266,13 +266,17 @@ def require_ready(found: Iterable[Readiness], recipients: Sequence[str]) -> None
     )
 
 
+LookedAt = tuple[Document, CountedColumns, Mapping[str, Attribute]]
+"""A document with the domains that all rows tell, the columns that leave, and attributes."""
+
+
 def looked_at(
     document: Document,
     table: Table | BatchedTable,
     keys: KeyRing,
     context: Context,
     recipients: Container[str] | None = None,
-) -> tuple[Document, CountedColumns, Mapping[str, Attribute]]:
+) -> LookedAt:
     """Return what is examined, found in one pass: the document, the columns that leave, attributes.
 
     The document has the domains that all rows tell. Views are counted for the `recipients` that
@@ -317,6 +321,7 @@ def checked_rows(
     remembered: Remembered | None,
     context: Context,
     recipients: Container[str] | None = None,
+    looked: LookedAt | None = None,
 ) -> CheckedRows:
     """Return what the checks find in a table's rows, or found in the same rows before.
 
@@ -330,6 +335,8 @@ def checked_rows(
         Progress and cancelling.
     recipients
         Whose releases are examined; None for all. What was found before is told of others, too.
+    looked
+        What `looked_at` found for all recipients, where somebody has looked already.
 
     Raises
     ------
@@ -349,7 +356,7 @@ def checked_rows(
     known = {} if found is None else found.findings
     names = {each.name for each in _among(document, recipients)} - known.keys()
     if found is None or names:
-        seen = looked_at(document, table, keys, Part(context, 0.0, 0.6), names)
+        seen = looked or looked_at(document, table, keys, Part(context, 0.0, 0.6), names)
         found = check_rows(*seen, Part(context, 0.6, 0.9), names)
         found = replace(found, findings={**known, **found.findings})
         if remembered is not None:

@@ -13,6 +13,7 @@ from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import APPROVAL, Finding
 from sfumato.analysis.generalized_table import check_publication
 from sfumato.analysis.readiness import (
+    LookedAt,
     accepted_for,
     checked_rows,
     looked_at,
@@ -40,6 +41,7 @@ def check_project(
     table: Table | BatchedTable,
     context: Context,
     recipients: Collection[str] | None = None,
+    looked: LookedAt | None = None,
 ) -> tuple[Readiness, ...]:
     """Return what stands in the way of a project's releases, for each recipient.
 
@@ -51,6 +53,8 @@ def check_project(
         Progress and cancelling.
     recipients
         Whose releases are examined; None for all. What was found of others before is told, too.
+    looked
+        What `looked_at` found for all of them, where somebody has looked already.
 
     Returns
     -------
@@ -69,7 +73,7 @@ def check_project(
         found = (check_publication(document, table, project.path.parent, context),)
     else:
         given = document, table, project.keys, project.remembered, context
-        rows = checked_rows(*given, recipients)
+        rows = checked_rows(*given, recipients, looked)
         found = rows.readiness(project.releases, document.accepted)
     if document.needs_approval:
         found = _with_approvals(project, found)

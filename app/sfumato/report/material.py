@@ -22,7 +22,7 @@ from sfumato.analysis.pooled_numbers import numbers_coalition, weigh_numbers
 from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
 from sfumato.analysis.questions import all_questions
 from sfumato.analysis.questions.question import AuditQuestion
-from sfumato.analysis.readiness import looked_at
+from sfumato.analysis.readiness import LookedAt, looked_at
 from sfumato.analysis.record_losses import losses_by_records
 from sfumato.analysis.releasing import check_project
 from sfumato.analysis.shown_columns import ShownColumns
@@ -235,7 +235,7 @@ def collect(
             )
         ),
         ways=_ways(document, known),
-        found=_found(project, table),
+        found=_found(project, table, known.looked),
     )
 
 
@@ -259,12 +259,14 @@ def _ways(document: Document, known: _KnownFigures) -> dict[str, dict[str, Leave
     return ways
 
 
-def _found(project: ProjectFile, table: Table | BatchedTable) -> tuple[Readiness, ...]:
+def _found(
+    project: ProjectFile, table: Table | BatchedTable, looked: LookedAt | None
+) -> tuple[Readiness, ...]:
     """Return what the check before a release finds; nothing where it can't be made."""
     if project.document.is_published_only:
         return ()
     with suppress(SfumatoError):
-        return check_project(project, table, Silent())
+        return check_project(project, table, Silent(), looked=looked)
     return ()
 
 
@@ -305,9 +307,14 @@ class _KnownFigures:
     """What a report's figures rest on; see `ReportMaterial`."""
 
     attributes: Mapping[str, Attribute]
-    leaving: ShownColumns | None = None
+    looked: LookedAt | None = None
     unique: tuple[SampleUniques, ...] = ()
     open: OpenAnswer | None = None
+
+    @property
+    def leaving(self) -> ShownColumns | None:
+        """The columns of the rows that leave."""
+        return None if self.looked is None else self.looked[1]
 
 
 def _known(
@@ -318,11 +325,12 @@ def _known(
     looking, counting = Part(context, 0.0, 0.4), Part(context, 0.4, 0.5)
     if document.generalization is not None and not document.policy:
         return _KnownFigures({})  # a generalized table in the place of releases needs no policy
-    leaving = looked_at(document, table, project.keys, looking)[1]
+    looked = looked_at(document, table, project.keys, looking)
+    told, leaving, _ = looked  # with the domains by which the check asks the same
     attributes = rows.attributes(looking)
     unique = unique_by_recipient(document, leaving.leaving, counting)
-    opened = answer_open_columns(document, leaving.whole, attributes, Part(context, 0.5, 0.9))
-    return _KnownFigures(attributes, leaving, unique, opened)
+    opened = answer_open_columns(told, leaving.whole, attributes, Part(context, 0.5, 0.9))
+    return _KnownFigures(attributes, looked, unique, opened)
 
 
 def _findings(

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -212,6 +213,17 @@ def test_many_groups_are_tested_as_one_by_one() -> None:
             for start, stop in zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
         ]
         assert found.tolist() == single
+
+
+def test_a_group_too_large_for_its_shares_is_told_from_others_of_its_size() -> None:
+    single = [[60, 60, 0], [119, 1, 0], [40, 40, 40], [118, 1, 1], [1, 0, 0], [2, 1, 0], [3, 0, 0]]
+    counts = scipy.sparse.csr_array(np.array(single))
+    found = private_groups(PrivacyTest.EXACT, counts, 0.3, 3, 0.3, 0.2)
+    alone = [
+        is_private(PrivacyTest.EXACT, [n for n in each if n], 0.3, 3, 0.3, 0.2) for each in single
+    ]
+    assert found.tolist() == alone
+    assert len(set(alone[:4])) == 2, "of one size, some are private and some are not"
 
 
 def test_estimates_are_unbiased_and_sum_to_one() -> None:

@@ -15,6 +15,7 @@ from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.disclosure.boosted_trees import TRIED
 from sfumato.engine.disclosure.open_columns import (
     _MANY_TERMS,
+    ValueEstimate,
     _least_squares,
     estimate_numbers,
     estimate_values,
@@ -23,7 +24,7 @@ from sfumato.engine.disclosure.open_columns import (
 )
 from sfumato.engine.disclosure.open_features import UnperturbedColumn
 from sfumato.engine.matrices.matrix import DenseMatrix
-from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 
 ROWS = 3_000
 WITHIN_90 = stats.norm.ppf(0.95)
@@ -226,6 +227,15 @@ def test_a_release_is_weighed_by_bayes_rule_record_by_record(shown, banded, matr
             right += entries[released, true] * (int(posterior.argmax()) == true)
     assert guessed_with(found, matrix) == pytest.approx(right / ROWS)
     assert guessed_with(found, uniform_matrix(1.0, 4)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kept", [(0.4, 0.4, 0.4, 0.4), (0.7, 0.0, 0.2, 1.0)])
+def test_of_values_as_likely_the_first_is_guessed_whatever_kind_of_matrix_it_is(rng, kept):
+    chances = rng.integers(0, 3, (ROWS, 5)) / 4.0
+    codes, rows = rng.integers(0, 4, ROWS), np.arange(ROWS)
+    tied = ValueEstimate("kind", 0.0, 0.0, (), rows, chances, np.arange(4), codes)
+    matrix = RetentionMatrix(np.array(kept))
+    assert guessed_with(tied, matrix) == guessed_with(tied, DenseMatrix(matrix.dense()))
 
 
 def test_large_domains_are_weighed_on_drawn_releases(rng):

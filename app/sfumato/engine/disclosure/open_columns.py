@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.columns import Codes
@@ -396,16 +397,42 @@ def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
     if size <= MOST_VALUES:
         chosen = sample_rows(rows, most)
         belief, true = _belief(found, size, chosen), found.codes[chosen]
+        guess = _guesses(belief, matrix)
         right = 0.0
         for released in range(matrix.outcomes):
             row = matrix.row(released)
-            right += float(row[true][best_guess(belief * row) == true].sum())
+            right += float(row[true][guess(released) == true].sum())
         return right / len(true)
     chosen = sample_rows(rows, max(_MOST_CELLS * 10 // size, LEAST_ROWS))
     belief, true = _belief(found, size, chosen), found.codes[chosen]
     shown = draw_released(matrix, true, uniforms(len(true), _STREAM + 2))
     guesses = [int(best_guess(belief[at] * matrix.row(int(y)))) for at, y in enumerate(shown)]
     return float((np.array(guesses) == true).mean())
+
+
+def _guesses(
+    belief: Floats, matrix: PerturbationMatrix
+) -> Callable[[int], npt.NDArray[np.integer]]:
+    """Return what finds the best guess about each record whatever is released of it."""
+    if not isinstance(matrix, RetentionMatrix):
+        return lambda released: best_guess(belief * matrix.row(released))
+    # Only the value that is released weighs otherwise, so it is the guess, or else the best one
+    # of the others.
+    kept, records = (belief * matrix.diagonal).T.copy(), np.arange(len(belief))
+    rest = belief * ((1.0 - matrix.retention) / matrix.size)
+    first = best_guess(rest)
+    highest = rest[records, first]
+    rest[records, first] = -1.0
+    second = best_guess(rest)
+    next_highest = rest[records, second]
+
+    def guesses(released: int) -> npt.NDArray[np.integer]:
+        itself = first == released
+        other, weight = np.where(itself, second, first), np.where(itself, next_highest, highest)
+        own = kept[released]
+        return np.where((own > weight) | ((own == weight) & (released < other)), released, other)
+
+    return guesses
 
 
 def guessed_member_with(
