@@ -301,10 +301,14 @@ def _marks(columns: Records, delimiter: str, stated: Mapping[str, Any]) -> Numbe
     if not known:
         other = "," if thousands == "." else "."
         return NumberMarks(decimal or other, thousands or "")
-    return max(
-        known,
-        key=lambda marks: sum(all(map(marks.fits, cells)) for cells in numeric),
-    )
+    most, best = -1, known[0]
+    for marks in known:
+        fitting = sum(all(map(marks.fits, cells)) for cells in numeric)
+        if fitting > most:
+            most, best = fitting, marks
+        if most == len(numeric):  # no others suit more of them
+            break
+    return best
 
 
 def _date_order(columns: Records) -> DateOrder:
@@ -359,7 +363,7 @@ def _typed_share(column: Sequence[str], marks: NumberMarks) -> float:
 def _is_typed(cell: str, marks: NumberMarks) -> bool:
     """Whether a field is a number, a date or a truth value rather than a text."""
     return bool(
-        (cell and any(c.isdigit() for c in cell) and marks.fits(cell))
+        (marks.fits(cell) and cell.strip("+-"))
         or _DATE.fullmatch(cell)
         or _ISO.fullmatch(cell)
         or cell.lower() in _TRUTH

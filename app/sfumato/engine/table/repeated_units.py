@@ -76,7 +76,8 @@ times C²: there may be C of them."""
 _FEWEST_ROWS: Final = 1 << 13
 _FEW_UNITS: Final = 100
 """Of more units, every other one is looked at first."""
-_COLUMNS_COMPARED: Final = 1_000
+_CELLS_COMPARED: Final = 1 << 22
+"""So many at once: of few pairs of rows all columns, of many pairs some."""
 BEYOND_CHANCE: Final = 0.3
 """A column varies in at most this share of the units in which it would vary by chance."""
 
@@ -333,7 +334,7 @@ class _Factorized:
 
     def unit(self, name: str) -> RepeatedUnit:
         """Return what is the same in all rows that share a value of a column."""
-        positions = factorize(self._table.column(name))[0].astype(np.int64, copy=False)
+        positions = self._positions(name)
         sizes = np.bincount(positions[positions >= 0], minlength=1)
         units, largest = int((sizes > 0).sum()), int(sizes.max())
         beside = self._beside(name, positions)
@@ -343,16 +344,25 @@ class _Factorized:
     def __init__(self, table: Table) -> None:
         self._table = table
 
+    def _positions(self, name: str) -> Codes:
+        places, codes = self._codes
+        if name in places:
+            return codes[:, places[name]].astype(np.int64)
+        return factorize(self._table.column(name))[0].astype(np.int64, copy=False)
+
     @cached_property
-    def _codes(self) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
-        """All columns' codes, but of those that hold lists and the like, as no CSV file does."""
-        names: list[str] = []
-        found = np.empty((len(self._table.columns), self._table.rows), dtype=np.int32)
+    def _codes(self) -> tuple[dict[str, int], npt.NDArray[np.signedinteger]]:
+        """All columns' codes, but of those that hold lists and the like, as no CSV file does.
+
+        Each column's place, and the codes of each row, shape (n, columns): rows are compared.
+        """
+        rows, places = self._table.rows, dict[str, int]()
+        found = np.empty((rows, len(self._table.columns)), np.min_scalar_type(-max(rows, 1)))
         for name in self._table.columns:
             with suppress(TypeError):
-                found[len(names)] = factorize(self._table.column(name))[0]
-                names.append(name)
-        return tuple(names), found[: len(names)]
+                found[:, len(places)] = factorize(self._table.column(name))[0]
+                places[name] = len(places)
+        return places, found[:, : len(places)]
 
     def _beside(self, name: str, positions: Codes) -> Iterator[tuple[str, Codes]]:
         """Yield the columns that may be the same in nearly all units of a column.
@@ -360,24 +370,26 @@ class _Factorized:
         Two rows of each of some units refute the others: a column in which they differ in more
         than a tenth of all units of several rows is not the same in nine tenths of them.
         """
-        names, codes = self._codes
+        places, codes = self._codes
+        names = tuple(places)
         order = np.argsort(positions, kind="stable")
         starts = np.flatnonzero(np.diff(positions[order], prepend=-1))
         several = starts[np.diff(starts, append=len(order)) > 1]
         some = several[:: 2 if len(several) > _FEW_UNITS else 1]
         most = (1.0 - NEARLY) * len(several)
         few = 2 * int(most) + 2  # most columns differ in more of these already
-        for first in range(0, len(names), _COLUMNS_COMPARED):
-            these = codes[first : first + _COLUMNS_COMPARED]
-            differing = (these[:, order[some[:few]]] != these[:, order[some[:few] + 1]]).sum(axis=1)
+        step = max(1, _CELLS_COMPARED // few)
+        one, other = order[some], order[some + 1]
+        for first in range(0, len(names), step):
+            these = codes[:, first : first + step]
+            differing = (these[one[:few]] != these[other[:few]]).sum(axis=0)
             left = np.flatnonzero(differing <= most + 1e-6)
             if few < len(some):
-                kept, rest = these[left], some[few:]
-                also = (kept[:, order[rest]] != kept[:, order[rest + 1]]).sum(axis=1)
-                left = left[differing[left] + also <= most + 1e-6]
+                also = these[np.ix_(one[few:], left)] != these[np.ix_(other[few:], left)]
+                left = left[differing[left] + also.sum(axis=0) <= most + 1e-6]
             for place in left.tolist():
                 if names[first + place] != name:
-                    yield names[first + place], these[place].astype(np.int64)
+                    yield names[first + place], these[:, place].astype(np.int64)
 
 
 def _names_things(column: pd.Series) -> bool:

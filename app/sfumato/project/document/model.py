@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-from sfumato.engine.core.columns import ColumnSpec, Domain, Role, Value, find_column
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role, Value
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.hierarchies import Recipe, recipe_from_dict
 from sfumato.engine.mechanisms.base import Settings, Statement
@@ -426,7 +426,12 @@ class Document:
 
     def column(self, name: str) -> ColumnSpec:
         """Return the specification of the column called `name`; `KeyError` where absent."""
-        return find_column(self.columns, name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnSpec]:
+        """The columns by their names: a wide table's are looked up for each of them."""
+        return {spec.name: spec for spec in reversed(self.columns)}
 
     def with_column(self, changed: ColumnSpec) -> Document:
         """Return a document in which one column's specification is another."""

@@ -121,10 +121,7 @@ def table_of(batch: pa.RecordBatch, schema: Schema, reading: int = READING_VERSI
                 "Give the rows all columns of the plan, each once and by its name.",
                 column=name,
             )
-        values = batch.column(places[0])
-        if reading > 1 and kind == str(pa.float64()):
-            values = with_one_zero(with_same_digits(values) if is_inexact(values.type) else values)
-        frame[name] = _column(values, name, kind)
+        frame[name] = column_from(batch.column(places[0]), name, kind, reading)
     return Table(pd.DataFrame(frame, index=range(batch.num_rows), copy=False), is_part=True)
 
 
@@ -312,8 +309,12 @@ def batch_of_frame(frame: pd.DataFrame, names: Collection[str]) -> pa.RecordBatc
     return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
-def _column(values: pa.Array, name: str, kind: ColumnType) -> Column:
-    """Return one column as it is read."""
+def column_from(
+    values: pa.Array, name: str, kind: ColumnType, reading: int = READING_VERSION
+) -> Column:
+    """Return one column as it is read; see `table_of`."""
+    if reading > 1 and kind == str(pa.float64()):
+        values = with_one_zero(with_same_digits(values) if is_inexact(values.type) else values)
     if pa.types.is_dictionary(values.type):
         if kind == "string" and (found := _categorical(values)) is not None:
             return found

@@ -39,7 +39,7 @@ from sfumato.engine.table.combinations import Marks, class_counts, value_marks
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn, Distinct
 from sfumato.formats.files import refusal_to_write
-from sfumato.project.release.batches import table_of
+from sfumato.project.release.batches import column_from
 from sfumato.project.release.byproducts import chances_in_population
 
 BUCKET_ROWS: Final = 1 << 19
@@ -271,7 +271,9 @@ class ValueCounts:
 def series_of(values: pa.Array, name: str) -> pd.Series:
     """Return values as whoever reads the whole file has them."""
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    return table_of(pa.record_batch([values], names=[name]), {name: str(kind)}).column(name)
+    # A table of its own for each column would take longer than most columns do.
+    found = column_from(values, name, str(kind))
+    return pd.Series(found, range(len(values)), name=name, copy=False)
 
 
 def columns_of(batch: pa.RecordBatch, names: Sequence[str]) -> Table:

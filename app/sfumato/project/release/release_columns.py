@@ -201,8 +201,9 @@ def check_columns(document: Document, table: Table | BatchedTable) -> None:
                 "Give it a role under Attributes, or open the table this project was made for.",
                 column=name,
             )
+    there = set(table.columns)
     for column in document.columns:
-        if column.name not in table.columns:
+        if column.name not in there:
             raise no_column(column.name)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from secrets import token_bytes
 from typing import Final
 
@@ -446,10 +447,8 @@ class MemorySurvey:
     def __init__(self, table: Table) -> None:
         self.table, self.sample, self.columns = table, table, table.columns
         self.column = self.numbers = table.column
-
-    def proposals(self) -> tuple[Proposal, ...]:
-        """Return what each column is proposed to be."""
-        return proposals(self.table)
+        self.proposals = cache(partial(proposals, table))
+        """Returns what each column is proposed to be; all are looked at once."""
 
     def with_domain(self, spec: ColumnSpec, known: Domain | None = None) -> ColumnSpec:
         """Return a column whose domain is what the rows suggest."""

@@ -262,9 +262,9 @@ def _check_reading(reading: RulesSection) -> None:
 
 def _columns(rules: RulesSection, table: Survey) -> tuple[ColumnSpec, ...]:
     others = rules.choice("other_columns", Role)
-    listed = rules.section("columns")
+    listed, there = rules.section("columns"), set(table.columns)
     for name in listed.names():
-        if name not in table.columns:
+        if name not in there:
             raise listed.error(
                 name, "the table has no such column.", suggestion(name, table.columns)
             )
