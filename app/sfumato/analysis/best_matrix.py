@@ -7,7 +7,7 @@ their value and what shares are worth, for the matrix may keep more and tell les
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from sfumato.engine.mechanisms.adoption import adopted_in, on_no_ladder
 from sfumato.engine.mechanisms.base import Mechanism, Settings, Statement
 from sfumato.engine.mechanisms.best_matrix import best_matrix
 from sfumato.engine.mechanisms.frequency_source import FrequencySource
-from sfumato.engine.mechanisms.per_value import MECHANISM as PER_VALUE
 from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
+
+if TYPE_CHECKING:
+    from sfumato.engine.mechanisms.per_value import PerValueLimits
 
 _MOST_NAMED: Final = 5
 _MORE: Final = 1.01
@@ -147,8 +149,9 @@ def offer_best_matrix(
 
     _refuse(entry)
     attributes, settings = (attribute,), entry.settings
-    solved = PER_VALUE.solved(attributes, settings)
-    shares = PER_VALUE.frequencies(settings).of(attribute)
+    mechanism = _per_value()
+    solved = mechanism.solved(attributes, settings)
+    shares = mechanism.frequencies(settings).of(attribute)
     matrix = best_matrix(shares, solved.gammas, solved.mode)
     made = replace(entry, mechanism=ANY_MATRIX.name, settings={"entries": matrix.tolist()})
     weighed = WeighedColumns.of(attributes, behind, document.unit)
@@ -160,13 +163,22 @@ def offer_best_matrix(
     return BestMatrixOffer(
         replace(document, policy=policy, recipients=tuple(recipients)),
         entry.key,
-        _kept(PER_VALUE, weighed, PER_VALUE.most_within_limits(attributes, settings), settings),
+        _kept(
+            _per_value(), weighed, _per_value().most_within_limits(attributes, settings), settings
+        ),
         _kept(ANY_MATRIX, weighed, 1.0, made.settings),
     )
 
 
+def _per_value() -> PerValueLimits:
+    """Return the mechanism whose limits a matrix is sought within; others do without it."""
+    from sfumato.engine.mechanisms.per_value import MECHANISM  # noqa: PLC0415
+
+    return MECHANISM
+
+
 def _refuse(entry: PolicyEntry) -> None:
-    if entry.mechanism != PER_VALUE.name:
+    if entry.mechanism != _per_value().name:
         raise PolicyError(
             "{columns} has no limits of single values, within which a matrix could be the best.",
             "Protect it by per-value limits first.",
@@ -174,7 +186,7 @@ def _refuse(entry: PolicyEntry) -> None:
         )
     if adopted_in(entry.settings):
         raise on_no_ladder(entry.key)
-    source = PER_VALUE.frequencies(entry.settings).source
+    source = _per_value().frequencies(entry.settings).source
     if source not in (FrequencySource.EQUAL, FrequencySource.STATED):
         raise PolicyError(
             "The best matrix would give away counts of {columns} that its promise does not"
@@ -192,7 +204,7 @@ def _kept(mechanism: Mechanism, weighed: WeighedColumns, level: float, settings:
         own = mechanism.shared(level, weighed.rows, attributes, settings)
     matrix = mechanism.matrix(own, attributes, settings)
     assert matrix is not None
-    names = PER_VALUE.domain_of(attributes).names
+    names = _per_value().domain_of(attributes).names
     return Kept(
         float(attributes[0].frequencies @ matrix.diagonal),
         weighed.worth(mechanism, level, settings),
@@ -214,11 +226,11 @@ def _statement(
     if set(stated) not in _OWN_TERMS:
         return stated
     attributes = (attribute,)
-    level = PER_VALUE.level(stated, attributes, before)
-    most = PER_VALUE.most_within_limits(attributes, before)
+    level = _per_value().level(stated, attributes, before)
+    most = _per_value().most_within_limits(attributes, before)
     if level >= most:
         return {"trust_factor": 1.0}
-    gamma = PER_VALUE.matrix(level, attributes, before).gamma
+    gamma = _per_value().matrix(level, attributes, before).gamma
     factor = min(level / most, ANY_MATRIX.level_within(gamma, attributes, after))
     rounded = round(factor, 3)
     return {"trust_factor": rounded if rounded <= factor else round(rounded - 0.001, 3)}
