@@ -16,6 +16,7 @@ from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.randomness import record_ids
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import (
+    are_apart,
     canonical_text,
     canonical_texts,
     keyed_hash,
@@ -283,3 +284,11 @@ def test_a_column_has_the_canonical_text_of_each_value(name):
 @given(st.integers(-(2**53), 2**53))
 def test_a_whole_number_has_one_text(number):
     assert canonical_text(number) == canonical_text(float(number)) == canonical_text(str(number))
+
+
+def test_whole_numbers_alone_are_told_apart_by_counting_them():
+    assert are_apart(pd.Series([3, 1, 2]))
+    assert not are_apart(pd.Series([3, 1, 3]))
+    # Two texts of one name, written in two ways of Unicode, are one key.
+    assert not are_apart(pd.Series(["\u00e9", "e\u0301"]))
+    assert not are_apart(pd.Series([1, None], dtype="Int64"))

@@ -131,3 +131,11 @@ def test_columns_that_differ_within_a_tenth_of_the_units_are_told_apart_from_oth
     found = repeated_unit(Table(pd.DataFrame(columns)), "household", Silent()).constant
     expected = {f"{n} {order}": 1.0 - n / 200 for n in (0, 10, 19) for order in ("first", "last")}
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rows", [127, 128, 129, 130])
+def test_a_column_with_as_many_values_as_rows_hides_no_unit(rows):
+    unit = np.arange(rows) // 3
+    columns = {"own": np.arange(rows), "unit": unit, "kind": unit % 7, "other": np.arange(rows) % 5}
+    found = find_repeated_units(Table(pd.DataFrame(columns)), Silent())
+    assert [(each.column, set(each.constant)) for each in found] == [("unit", {"kind"})]

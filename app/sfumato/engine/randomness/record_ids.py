@@ -264,6 +264,15 @@ def record_ids_by_key(column: pd.Series, keys: KeyRing, context: Context) -> Ids
     return ids
 
 
+def are_apart(column: pd.Series) -> bool:
+    """Return whether record keys are found to differ by counting them, without their hashes.
+
+    Whole numbers have a text each; of other keys, several may have one.
+    """
+    whole = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu"
+    return whole and column.is_unique
+
+
 def key_hashes(column: pd.Series, keys: KeyRing, context: Context) -> Words:
     """Return the keyed hash of each row's record key, shape (n, 2).
 

@@ -41,6 +41,7 @@ _ALIKE: Final = 1e-9
 _EXCEPTIONS: Final = 20.0
 """As many rows would contradict a dependence by chance if there were none."""
 _ROWS_COMPARED: Final = 500
+_MOST_COMPARED: Final = 1 << 15
 _CELLS_COMPARED: Final = 2_000_000
 """Of so many rows at least, and of more where columns are few, all columns are compared at once."""
 _MOST_PAIRS: Final = 12
@@ -359,7 +360,8 @@ def _possible(
         In so many rows a column must be like the rows before to determine any.
     """
     names, rows = tuple(codes), len(next(iter(codes.values()), ()))
-    every = max(1, -(-rows // max(_ROWS_COMPARED, _CELLS_COMPARED // max(len(names), 1))))
+    some = min(_MOST_COMPARED, _CELLS_COMPARED // max(len(names), 1))
+    every = max(1, -(-rows // max(_ROWS_COMPARED, some)))
     few = np.empty((-(-rows // every), len(names)), dtype=np.int32)
     for place, column in enumerate(codes.values()):
         few[:, place] = column[::every]
@@ -491,6 +493,9 @@ def _floats(series: pd.Series) -> Floats:
 def _few_codes(series: pd.Series, at_least: int) -> Integers | None:
     """Return a column's values as codes, missing being the last; None of too few or many values."""
     try:
+        # Too many values in the first rows are too many in all.
+        if len(series) > _ROWS and len(factorize(series[:_ROWS])[1]) > _MOST_GROUPS:
+            return None
         positions, uniques = factorize(series)
     except TypeError:
         return None  # lists and the like, which no CSV file holds

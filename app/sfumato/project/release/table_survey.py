@@ -28,7 +28,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.randomness.record_ids import key_hashes
+from sfumato.engine.randomness.record_ids import are_apart, key_hashes
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units, units_of
@@ -506,7 +506,8 @@ class MemorySurvey:
 
     def check_key(self, name: str, context: Context) -> None:
         """Refuse a record key that is missing in a row, or stands in two."""
-        record_ids_of(name, self.table, KeyRing(token_bytes(SECRET_BYTES)), context)
+        if not are_apart(self.table.column(name)):
+            record_ids_of(name, self.table, KeyRing(token_bytes(SECRET_BYTES)), context)
 
 
 Survey = MemorySurvey | TableSurvey
