@@ -101,6 +101,26 @@ def test_no_command_imports_what_it_works_with_before_it_runs():
     assert set(HEAVY).isdisjoint(imported)
 
 
+def test_a_command_imports_the_mechanisms_of_its_project_alone(made):
+    code = (
+        "import sys; from sfumato.cli import main; code = main(sys.argv[1:]);"
+        " print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "policy", str(made.project)],
+        cwd=ROOT,
+        env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = set(ended.stderr.split())
+    assert "sfumato.engine.mechanisms.uniform.mechanism" in imported
+    others = {"laplace.mechanism", "reconstruction.mechanism", "hierarchical"}
+    assert imported.isdisjoint(f"sfumato.engine.mechanisms.{name}" for name in others)
+    assert "sfumato.formats.bundles.datapackage" not in imported
+
+
 def test_a_reader_that_has_had_enough_is_no_fault(made):
     ended = subprocess.run(
         f'"{sys.executable}" -m sfumato rules "{made.project}" | head -c 1',

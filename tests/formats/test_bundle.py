@@ -20,12 +20,8 @@ from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.reading import read_bundle
-from sfumato.formats.bundles.writing import (
-    BundleFiles,
-    digest_of_files,
-    write_bundle,
-    write_bundle_zip,
-)
+from sfumato.formats.bundles.writing import BundleFiles, write_bundle, write_bundle_zip
+from sfumato.formats.files import digest_of_files
 from tests.formats.bundles import (
     FORMATS,
     SECRET,

@@ -10,8 +10,8 @@ import pytest
 from sfumato.engine.core.columns import Coding
 from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.hierarchies import ground_values, propose_hierarchy
-from sfumato.engine.generalization.publication import Suppressed
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import CriterionChoice, Generalization, OtherTableFile
 from sfumato.project.document.model import Document, document_from_json, document_to_json

@@ -15,7 +15,8 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import Cancelled, TableError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.generalization.publication import Suppressed, rank
+from sfumato.engine.generalization.criteria import Suppressed
+from sfumato.engine.generalization.publication import rank
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import (
     CriterionChoice,

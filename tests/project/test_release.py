@@ -12,8 +12,8 @@ import pytest
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.core.errors import Cancelled, LevelError, PolicyError
 from sfumato.engine.core.progress import Callback, Silent
-from sfumato.formats.bundles.writing import digest_of_files
 from sfumato.formats.errors import CannotWrite, DiskFull, UnknownFormat
+from sfumato.formats.files import digest_of_files
 from sfumato.project import recovery
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.errors import ReadOnlyProject, ReleaseError, SourceChanged, TargetExists

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.hierarchies import Masking, Suppression
-from sfumato.engine.generalization.publication import Suppressed
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import CRITERION_KINDS, CriterionChoice, OtherTableFile
 from sfumato.project.document.model import Document

@@ -21,7 +21,7 @@ from sfumato.analysis.views import (
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.publication import Suppressed
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import CriterionChoice, Generalization

@@ -17,8 +17,8 @@ import pytest
 
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.hierarchies import Intervals
-from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import (
     Document,

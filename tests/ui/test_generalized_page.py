@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.hierarchies.recipes import Taxonomy
-from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import CriterionChoice
 from sfumato.ui.panels.base import PanelState

@@ -163,9 +163,7 @@ def offer_best_matrix(
     return BestMatrixOffer(
         replace(document, policy=policy, recipients=tuple(recipients)),
         entry.key,
-        _kept(
-            _per_value(), weighed, _per_value().most_within_limits(attributes, settings), settings
-        ),
+        _kept(mechanism, weighed, mechanism.most_within_limits(attributes, settings), settings),
         _kept(ANY_MATRIX, weighed, 1.0, made.settings),
     )
 

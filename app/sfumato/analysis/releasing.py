@@ -11,7 +11,6 @@ from pathlib import Path
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import APPROVAL, Finding
-from sfumato.analysis.generalized_table import check_publication
 from sfumato.analysis.readiness import (
     LookedAt,
     accepted_for,
@@ -70,6 +69,9 @@ def check_project(
     document = project.document
     found: tuple[Readiness, ...]
     if document.is_published_only:
+        # All that makes such a table is needed by few releases.
+        from sfumato.analysis.generalized_table import check_publication  # noqa: PLC0415
+
         found = (check_publication(document, table, project.path.parent, context),)
     else:
         given = document, table, project.keys, project.remembered, context

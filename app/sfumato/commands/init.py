@@ -248,14 +248,17 @@ def _relations(
     document: Document, table: Table, context: Context, *, every: bool
 ) -> Iterator[Note]:
     """Say which columns follow from others; see `_found`."""
-    from sfumato.analysis.findings import endangering
     from sfumato.engine.core.columns import Role
     from sfumato.engine.table.relations import exact_relations
     from sfumato.formats.reading import Note
 
     names = [spec.name for spec in document.columns if spec.role is not Role.IDENTIFYING]
     relations = exact_relations(table, names, context)
-    for relation in relations if every else endangering(document, relations):
+    if relations and not every:
+        from sfumato.analysis.findings import endangering
+
+        relations = endangering(document, relations)
+    for relation in relations:
         yield Note(f"{said(relation.sentence)} {said(relation.advice)}")
 
 

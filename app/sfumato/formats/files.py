@@ -18,7 +18,7 @@ import sys
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
@@ -48,6 +48,16 @@ _LOCKED_DIGITS: Final = 16
 
 _TOO_LONG: Final = frozenset({errno.ENAMETOOLONG})
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+def digest_of_files(files: Mapping[str, str]) -> str:
+    """Return the digest of a bundle from its files' digests.
+
+    It is the SHA-256 of what ``LC_ALL=C sha256sum *`` prints in the bundle's folder, so that
+    it can be computed without Sfumato.
+    """
+    listing = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
+    return hashlib.sha256(listing.encode()).hexdigest()
 
 
 def digest_of(path: Path, context: Context) -> str:

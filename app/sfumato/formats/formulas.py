@@ -9,10 +9,12 @@ in an escaped file, one apostrophe before such a beginning is always ours.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -21,6 +23,7 @@ import pyarrow.compute as pc
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.values import Value
 from sfumato.engine.table.table import Table
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.table_format import MakesRows, RowStream
 
 _CHARACTERS: Final = "[-=+@\t\r\n＝＋－＠]"
@@ -185,3 +188,29 @@ def _texts_of(column: pd.Series) -> pd.Series | None:
     if values.dtype != object or pd.api.types.infer_dtype(values, skipna=True) != "string":
         return None
     return values
+
+
+_LARGEST_BESIDE: Final = 64 << 20
+"""More than a description can need, in bytes."""
+
+
+def is_escaped(resource: Any) -> bool:
+    """Return whether a resource's description says that its texts are escaped, as ours are."""
+    own = resource.get("sfumato")
+    return isinstance(own, Mapping) and own.get("escaped") == ESCAPED
+
+
+def described_as_escaped(path: Path) -> bool:
+    """Return whether a description beside a file says that the file's texts are escaped."""
+    beside = path.with_name(DATAPACKAGE_NAME)
+    try:
+        if not beside.is_file() or beside.stat().st_size > _LARGEST_BESIDE:
+            return False
+        content = json.loads(beside.read_bytes())
+        return any(
+            resource["path"] == path.name and is_escaped(resource)
+            for resource in content["resources"]
+            if "path" in resource
+        )
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return False  # what is no description of ours says nothing

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
-from sfumato.formats.bundles.datapackage import described_as_escaped
 from sfumato.formats.columns.alike import (
     batch_as_it_looks,
     frame_as_it_looks,
@@ -29,6 +28,7 @@ from sfumato.formats.columns.settling import BLANK_ROWS
 from sfumato.formats.databases import Address, DatabaseFormat, Place, place_of
 from sfumato.formats.errors import BadOptions, FileError, Way
 from sfumato.formats.files import digest_of, opening, written_whole
+from sfumato.formats.formulas import described_as_escaped
 from sfumato.formats.notes import Note
 from sfumato.formats.options import (
     DELIMITERS,

@@ -20,12 +20,12 @@ from sfumato.engine.generalization.criteria import (
     KAnonymity,
     NonCentralizedDiversity,
     RecursiveDiversity,
+    Suppressed,
 )
 from sfumato.engine.generalization.lattice import minimal
 from sfumato.engine.generalization.others import OtherTable, holder_classes, minimal_sets
 from sfumato.engine.generalization.publication import (
     EquivalenceClasses,
-    Suppressed,
     generalized_column,
     published_classes,
 )

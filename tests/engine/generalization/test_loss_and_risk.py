@@ -6,14 +6,8 @@ import pytest
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.coded import CodedTable
-from sfumato.engine.generalization.criteria import DistinctDiversity, KAnonymity
-from sfumato.engine.generalization.publication import (
-    Suppressed,
-    choose,
-    equivalence_classes,
-    loss_of,
-    rank,
-)
+from sfumato.engine.generalization.criteria import DistinctDiversity, KAnonymity, Suppressed
+from sfumato.engine.generalization.publication import choose, equivalence_classes, loss_of, rank
 from sfumato.engine.generalization.risk import (
     PopulationBasis,
     risk_of_classes,

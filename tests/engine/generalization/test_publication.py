@@ -14,8 +14,8 @@ from sfumato.engine.generalization.criteria import (
     EntropyDiversity,
     KAnonymity,
     RecursiveDiversity,
+    Suppressed,
 )
-from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import (
     PARAMETERS,

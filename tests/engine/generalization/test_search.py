@@ -15,8 +15,9 @@ from sfumato.engine.generalization.criteria import (
     EntropyDiversity,
     KAnonymity,
     RecursiveDiversity,
+    Suppressed,
 )
-from sfumato.engine.generalization.publication import Suppressed, equivalence_classes, loss_of
+from sfumato.engine.generalization.publication import equivalence_classes, loss_of
 from sfumato.engine.generalization.risk import risk_of_classes
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import (

@@ -15,7 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Flag, auto
+from enum import Flag, StrEnum, auto
 from functools import cached_property
 from typing import ClassVar, Final
 
@@ -44,6 +44,15 @@ _MANY: Final = 16
 
 _CHUNK: Final = 1 << 20
 """Intersections that are counted at once."""
+
+
+class Suppressed(StrEnum):
+    """What becomes of the records that stand out."""
+
+    DROPPED = "dropped"
+    """They are left out of the published table."""
+    STARRED = "starred"
+    """They stay with "*" for every quasi-identifier, as one more class."""
 
 
 def words_for(size: int) -> int:

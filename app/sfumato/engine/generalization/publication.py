@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
@@ -25,7 +24,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.core.wording import Sentence, as_sentence, listed
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, summed
-from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity
+from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity, Suppressed
 from sfumato.engine.generalization.grouping import frequencies, sizes, totals
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import HolderClasses, minimal_sets
@@ -35,15 +34,6 @@ from sfumato.engine.table.repeated_units import UnitRows, count_units, units_amo
 
 SUPPRESSED: Final = "*"
 """What stands for a public value that is not shown."""
-
-
-class Suppressed(StrEnum):
-    """What becomes of the records that stand out."""
-
-    DROPPED = "dropped"
-    """They are left out of the published table."""
-    STARRED = "starred"
-    """They stay with "*" for every quasi-identifier, as one more class."""
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,10 @@ import scipy
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.generalization.coded import CodedTable, IntArray, mixed_radix
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.generalization.publication import EquivalenceClasses, Suppressed
+from sfumato.engine.generalization.publication import EquivalenceClasses
 
 Number = TypeVar("Number", np.int64, np.float64)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
 from sfumato.engine.core.discovery import found_in
 from sfumato.engine.core.errors import PolicyError, SfumatoError
@@ -30,15 +32,26 @@ def mechanism_called(name: str) -> Mechanism:
     PolicyError
         If this version has no such mechanism.
     """
-    try:
-        return all_mechanisms()[name]
-    except KeyError:
+    found = _of_its_module(name) or all_mechanisms().get(name)
+    if found is None:
         raise PolicyError(
             "This version of Sfumato has no mechanism called {name}.",
             "Known are: {known}. Open the project with a newer version, or choose one of these.",
             name=name,
             known=", ".join(all_mechanisms()),
-        ) from None
+        )
+    return found
+
+
+@cache
+def _of_its_module(name: str) -> Mechanism | None:
+    """Return the mechanism of the module that has its name; the others are not imported for it."""
+    packages = {info.name: info.ispkg for info in iter_modules(__path__)}
+    if name not in packages:
+        return None
+    module = import_module(f"{__name__}.{name}{'.mechanism' * packages[name]}")
+    found: Mechanism | None = getattr(module, "MECHANISM", None)
+    return found if found is not None and found.name == name else None
 
 
 def recommended(attributes: Attributes) -> tuple[str, str]:

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -32,10 +31,9 @@ from sfumato.formats.bundles.contents import (
 from sfumato.formats.bundles.metadata import DCAT_NAME, DCAT_RESOURCE, DDI_NAME, DDI_RESOURCE
 from sfumato.formats.bundles.readme import PROGRAM_RESOURCES, README_NAME
 from sfumato.formats.columns.arrays import is_ordered
-from sfumato.formats.formulas import ESCAPED, escaped_value, unescaped
+from sfumato.formats.formulas import ESCAPED, escaped_value, is_escaped, unescaped
 from sfumato.formats.language import worded
 
-DATAPACKAGE_NAME: Final = "datapackage.json"
 DATA_RESOURCE: Final = "data"
 README_RESOURCE: Final = "readme"
 
@@ -438,8 +436,6 @@ _HIERARCHY: Final = re.compile(r"hierarchy-([0-9]{1,4})")
 _BESIDE: Final = {DDI_RESOURCE: DDI_NAME, DCAT_RESOURCE: DCAT_NAME, **PROGRAM_RESOURCES}
 """What else may lie beside the data, by the names of the resources."""
 _HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
-_LARGEST_BESIDE: Final = 64 << 20
-"""More than a description can need, in bytes."""
 _TYPES: Final = frozenset(
     (
         *("string", "integer", "number", "boolean", "date", "datetime"),
@@ -543,28 +539,6 @@ def _descriptor(content: Any) -> Descriptor:
         recipient=str(own["recipient"]),
         escaped=escapes,
     )
-
-
-def is_escaped(resource: Any) -> bool:
-    """Return whether a resource's description says that its texts are escaped, as ours are."""
-    own = resource.get("sfumato")
-    return isinstance(own, Mapping) and own.get("escaped") == ESCAPED
-
-
-def described_as_escaped(path: Path) -> bool:
-    """Return whether a description beside a file says that the file's texts are escaped."""
-    beside = path.with_name(DATAPACKAGE_NAME)
-    try:
-        if not beside.is_file() or beside.stat().st_size > _LARGEST_BESIDE:
-            return False
-        content = json.loads(beside.read_bytes())
-        return any(
-            resource["path"] == path.name and is_escaped(resource)
-            for resource in content["resources"]
-            if "path" in resource
-        )
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return False  # what is no description of ours says nothing
 
 
 def _field_from(plain: Any, escapes: bool) -> SchemaField:

@@ -19,8 +19,9 @@ from typing import Any, Final
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.contents import BundleError
-from sfumato.formats.bundles.datapackage import DATA_RESOURCE, DATAPACKAGE_NAME, is_escaped
+from sfumato.formats.bundles.datapackage import DATA_RESOURCE
 from sfumato.formats.errors import CannotOpen, DamagedFile, FileError
 from sfumato.formats.files import (
     LARGEST_PACKED_DATA,
@@ -31,6 +32,7 @@ from sfumato.formats.files import (
     read_regular,
     unpack_entry,
 )
+from sfumato.formats.formulas import is_escaped
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import detect_options, readable_extensions
 

@@ -29,19 +29,15 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import Table
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.contents import BundleError
-from sfumato.formats.bundles.datapackage import (
-    DATAPACKAGE_NAME,
-    Descriptor,
-    SchemaField,
-    descriptor_from,
-)
-from sfumato.formats.bundles.writing import digest_of_files
+from sfumato.formats.bundles.datapackage import Descriptor, SchemaField, descriptor_from
 from sfumato.formats.columns.arrays import ArrowColumn
 from sfumato.formats.columns.settling import ZONES_LEFT_OUT
 from sfumato.formats.errors import BadValue, FileError
 from sfumato.formats.files import (
     LARGEST_PACKED_DATA,
+    digest_of_files,
     is_file,
     is_folder,
     opened_zip,

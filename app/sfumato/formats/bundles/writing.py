@@ -20,15 +20,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from sfumato.engine.core.progress import Context, Part, one_by_one
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.contents import BundleContents, Perturbation
-from sfumato.formats.bundles.datapackage import (
-    DATAPACKAGE_NAME,
-    FileFacts,
-    WrittenFiles,
-    beside,
-    describe,
-    encode,
-)
+from sfumato.formats.bundles.datapackage import FileFacts, WrittenFiles, beside, describe, encode
 from sfumato.formats.bundles.metadata import (
     DCAT_NAME,
     DCAT_RESOURCE,
@@ -43,7 +37,7 @@ from sfumato.formats.bundles.readme import (
     has_programs,
     readme_of,
 )
-from sfumato.formats.files import new_private, write_private
+from sfumato.formats.files import digest_of_files, new_private, write_private
 from sfumato.formats.formulas import escaped, rows_with_escapes, with_escapes
 from sfumato.formats.hierarchies import hierarchy_text
 from sfumato.formats.language import speaking, worded
@@ -55,7 +49,6 @@ __all__ = [
     "BundleContents",
     "BundleFiles",
     "Perturbation",
-    "digest_of_files",
     "write_bundle",
     "write_bundle_zip",
 ]
@@ -86,16 +79,6 @@ class BundleFiles:
     def digest(self) -> str:
         """One digest for the whole bundle, see `digest_of_files`."""
         return digest_of_files(self.files)
-
-
-def digest_of_files(files: Mapping[str, str]) -> str:
-    """Return the digest of a bundle from its files' digests.
-
-    It is the SHA-256 of what ``LC_ALL=C sha256sum *`` prints in the bundle's folder, so that
-    it can be computed without Sfumato.
-    """
-    listing = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
-    return hashlib.sha256(listing.encode()).hexdigest()
 
 
 def write_bundle(

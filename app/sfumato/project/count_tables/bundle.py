@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sfumato import __version__
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.readme import README_NAME
 from sfumato.formats.formulas import escaped
 from sfumato.formats.language import worded

@@ -10,8 +10,8 @@ from typing import Any
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
-from sfumato.formats.bundles.writing import digest_of_files, zip_of
-from sfumato.formats.files import write_private
+from sfumato.formats.bundles.writing import zip_of
+from sfumato.formats.files import digest_of_files, write_private
 from sfumato.formats.language import speaking
 from sfumato.project.approval import COLUMNS, require_approval, source_in
 from sfumato.project.count_tables.bundle import files_of

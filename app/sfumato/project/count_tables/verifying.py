@@ -14,8 +14,8 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.contents import BundleError
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.files import digest_of, is_file, is_folder, opened_zip, unpack_entry
 from sfumato.project.count_tables.bundle import COUNTS_NAME, MARGINS_NAME, files_of

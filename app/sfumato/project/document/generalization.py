@@ -24,9 +24,9 @@ from sfumato.engine.generalization.criteria import (
     KAnonymity,
     NonCentralizedDiversity,
     RecursiveDiversity,
+    Suppressed,
 )
 from sfumato.engine.generalization.joint_criteria import LargestBelief
-from sfumato.engine.generalization.publication import Suppressed
 
 
 @dataclass(frozen=True)

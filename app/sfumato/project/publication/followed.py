@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.generalization.criteria import DistinctDiversity, KAnonymity
-from sfumato.engine.generalization.publication import Suppressed
+from sfumato.engine.generalization.criteria import DistinctDiversity, KAnonymity, Suppressed
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.table.combinations import Marks

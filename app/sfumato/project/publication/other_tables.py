@@ -15,7 +15,7 @@ from sfumato.engine.generalization.others import (
     propose_spelling,
     unknown_values,
 )
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import PackagedTable, is_package, package_at, table_file
 from sfumato.formats.notes import Note
 from sfumato.formats.options import ReadOptions

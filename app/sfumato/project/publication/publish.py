@@ -22,9 +22,9 @@ from sfumato.engine.core.errors import DiversityError, LadderError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.generalization.checker import PublicationCheck
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.combinations import Marks
 from sfumato.engine.table.table import Table

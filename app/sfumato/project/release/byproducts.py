@@ -21,7 +21,7 @@ from sfumato.engine.core.errors import LadderError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.record_ids import pseudonyms
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
@@ -245,8 +245,6 @@ def byproduct_epsilon(entry: PolicyEntry) -> float:
 
     0 where settings can't be read: the policy says what is wrong with them.
     """
-    if entry.mechanism not in all_mechanisms():
-        return 0.0
     try:
         return mechanism_called(entry.mechanism).byproduct_epsilon(entry.settings)
     except SfumatoError:

@@ -10,6 +10,7 @@ from sfumato.engine.core.columns import ColumnSpec, Role, find_column
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import Value
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.hierarchies import (
     Recipe,
     Taxonomy,
@@ -17,7 +18,6 @@ from sfumato.engine.generalization.hierarchies import (
     recipe_from_dict,
 )
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.table.table import Table
 from sfumato.formats.files import digest_of
 from sfumato.formats.hierarchies import read_hierarchy, usable_table

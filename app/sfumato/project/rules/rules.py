@@ -22,7 +22,7 @@ from sfumato.engine.core.columns import (
     Pseudonym,
     Role,
 )
-from sfumato.engine.core.errors import DomainError, SfumatoError
+from sfumato.engine.core.errors import DomainError, PolicyError, SfumatoError
 from sfumato.engine.core.values import Value
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Statement
@@ -441,16 +441,18 @@ def _entry(section: RulesSection, columns: tuple[ColumnSpec, ...]) -> PolicyEntr
                 column=name,
             )
     name = section.required_text("mechanism")
-    if name not in all_mechanisms():
+    try:
+        mechanism = mechanism_called(name)
+    except PolicyError:
         raise section.error(
             "mechanism",
             "there is no mechanism {found}.",
             suggestion(name, all_mechanisms()),
             found=name,
-        )
+        ) from None
     settings = section.section("settings")
     section.finish()
-    return PolicyEntry(attributes, name, _settings(settings, mechanism_called(name)))
+    return PolicyEntry(attributes, name, _settings(settings, mechanism))
 
 
 def _completed(

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sfumato.formats.bundles.writing import digest_of_files
+from sfumato.formats.files import digest_of_files
 from sfumato.project.document.model import canonical_json
 from sfumato.project.errors import DamagedProject
 from sfumato.project.store.database import Database

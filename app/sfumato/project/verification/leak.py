@@ -17,7 +17,7 @@ from sfumato.engine.disclosure.tracing import (
     trace_leak,
 )
 from sfumato.engine.table.table import Table
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import bundle_at, lone_file
 from sfumato.formats.bundles.reading import read_bundle
 from sfumato.formats.files import is_folder

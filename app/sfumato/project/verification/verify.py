@@ -17,8 +17,8 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.table.table import Table
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.contents import BundleError
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.reading import Bundle, opened_bundle
 from sfumato.formats.files import printable
 from sfumato.project.count_tables.verifying import check_count_table, is_count_table

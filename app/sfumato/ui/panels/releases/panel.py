@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.releasing import Made, Refusal, make_all
 from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
+from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job

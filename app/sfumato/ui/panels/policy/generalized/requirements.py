@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
-from sfumato.engine.generalization.publication import Suppressed
+from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.project.document.generalization import CRITERION_KINDS, CriterionChoice, Generalization
 from sfumato.project.document.model import Document
 from sfumato.project.release.uniqueness import (
