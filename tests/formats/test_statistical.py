@@ -239,6 +239,37 @@ def test_codes_that_spss_declares_missing_can_be_kept(tmp_path):
     assert table.value_labels == {"income": {10: "ten", 97: "refused", 99: "unknown"}}
 
 
+@pytest.mark.parametrize("compress", [False, True])
+def test_the_weight_that_an_spss_file_states_is_told_by_its_name(tmp_path, compress):
+    path = tmp_path / "t.sav"
+    columns = {
+        "code": ["a" * 20],
+        "words": ["b" * 300],
+        "age": [30],
+        "design_weight_of_2024": [2.5],
+    }
+    pyreadstat.write_sav(pd.DataFrame(columns), path, compress=compress)
+    assert not read(path).notes
+    with path.open("r+b") as file:
+        file.seek(76)
+        # Texts take 8 bytes a place, in parts of 255 bytes: 3 and 32 + 6 places before the numbers.
+        file.write(struct.pack("<i", 43))
+    (note,) = read(path).notes
+    assert note.caution
+    assert note.columns == ("design_weight_of_2024",)
+
+
+@pytest.mark.parametrize("place", [-1, 1, 40, 44])
+def test_an_spss_file_whose_weight_is_no_number_of_it_is_read_without_one(tmp_path, place):
+    path = tmp_path / "t.sav"
+    columns = {"code": ["a" * 20], "words": ["b" * 300], "age": [30], "weight": [2.5]}
+    pyreadstat.write_sav(pd.DataFrame(columns), path)
+    with path.open("r+b") as file:
+        file.seek(76)
+        file.write(struct.pack("<i", place))
+    assert not read(path).notes
+
+
 def test_tagged_missing_values_of_stata_are_missing(tmp_path):
     path = tmp_path / "t.dta"
     pyreadstat.write_dta(

@@ -49,6 +49,8 @@ from sfumato.formats.table_format import ReadResult
 
 _HEADER_BYTES: Final = 176
 _LAYOUT_AT: Final = 64
+_WEIGHT_AT: Final = 76
+"""Where the place stands of the variable that weights the records, from 1; 0 for none."""
 _LITTLE_LAYOUTS: Final = frozenset({b"\2\0\0\0", b"\3\0\0\0"})
 _VARIABLE, _LABELS, _LABELLED, _DOCUMENT, _EXTENSION = 2, 3, 4, 6, 7
 _WIDEST: Final = 255
@@ -65,10 +67,9 @@ def is_sound(path: Path) -> bool:
     A text of more than 8 bytes takes further records of variables, marked by -1.
     """
     with path.open("rb") as file:
-        head = file.read(_HEADER_BYTES)
-        order = "<" if head[_LAYOUT_AT : _LAYOUT_AT + 4] in _LITTLE_LAYOUTS else ">"
+        dictionary = _Dictionary(file)
         try:
-            return _Dictionary(file, order).is_sound()
+            return dictionary.is_sound()
         except (struct.error, OSError, OverflowError):
             return False
 
@@ -78,21 +79,27 @@ def _usual_encoding(path: Path) -> str | None:
 
     SPSS before version 15 stated a code page at most, and often that of ASCII whatever it wrote.
     """
-    with path.open("rb") as file:
-        head = file.read(_HEADER_BYTES)
-        order = "<" if head[_LAYOUT_AT : _LAYOUT_AT + 4] in _LITTLE_LAYOUTS else ">"
-        dictionary = _Dictionary(file, order)
-        with suppress(struct.error, OSError, OverflowError):
-            dictionary.is_sound()
+    dictionary = _gone_through(path)
     if dictionary.states_encoding:
         return None
     return "cp1252" if dictionary.code_page in _ASCII_PAGES else "utf-8"
 
 
+def _gone_through(path: Path) -> _Dictionary:
+    """Return what stands before a file's rows, as far as it can be read."""
+    with path.open("rb") as file:
+        dictionary = _Dictionary(file)
+        with suppress(struct.error, OSError, OverflowError):
+            dictionary.is_sound()
+    return dictionary
+
+
 class _Dictionary:
-    def __init__(self, file: BinaryIO, order: str) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._order = order
+        self._head = file.read(_HEADER_BYTES)
+        little = self._head[_LAYOUT_AT : _LAYOUT_AT + 4] in _LITTLE_LAYOUTS
+        self._order = "<" if little else ">"
         self._widths: list[int] = []
         self._named = False
         self.code_page = 0
@@ -102,6 +109,14 @@ class _Dictionary:
     def states_encoding(self) -> bool:
         """Whether what was gone through says in which encoding texts are."""
         return self._named or self.code_page not in {0, *_ASCII_PAGES}
+
+    @property
+    def weight(self) -> int | None:
+        """Which number of what was gone through weights the records, from 0; None if none."""
+        (place,) = struct.unpack_from(f"{self._order}i", self._head, _WEIGHT_AT)
+        if not 1 <= place <= len(self._widths) or self._widths[place - 1] != 0:
+            return None
+        return self._widths[: place - 1].count(0)
 
     def is_sound(self) -> bool:
         """Go through the records up to the last."""
@@ -243,7 +258,16 @@ class _Spss(WritableFormat):
     ) -> ReadResult:
         if not is_sound(path):
             raise damaged(path, _SPSS.title)
-        return super().read(path, options, context, rows)
+        found = super().read(path, options, context, rows)
+        weight = _gone_through(path).weight if options.version > 1 else None
+        if weight is None:
+            return found
+        with self._library(path, options) as library:
+            encoding = library_name(options.encoding)
+            _, told = library.call(Silent(), metadataonly=True, encoding=encoding)
+        numbers = [name for name in told["names"] if told["kinds"][name] != "string"]
+        weighted = (_weighted_note(name) for name in numbers[weight : weight + 1])
+        return replace(found, notes=(*found.notes, *weighted))
 
     def usual_encoding(self, path: Path) -> str | None:
         return _usual_encoding(path)
@@ -254,6 +278,16 @@ class _Spss(WritableFormat):
         with path.open("r+b") as file:
             file.seek(_SPSS_TIME_AT)
             file.write(_SPSS_TIME)
+
+
+def _weighted_note(column: str) -> Note:
+    return Note(
+        "In {title} this file is weighted by {column}; here each record counts once. Give the"
+        " column the role of a weight, and recipients are told how to use it.",
+        {"title": _SPSS.title, "column": column},
+        caution=True,
+        columns=(column,),
+    )
 
 
 SPSS: Final = _Spss()
