@@ -75,6 +75,9 @@ def restored_alone(
     shares = np.asarray(frequencies, dtype=np.float64)
     if isinstance(matrix, HadamardMatrix):
         return Restoration(*matrix.restored(shares))
+    context.report(0.0, "Weighing released values")
+    if isinstance(matrix, RetentionMatrix):
+        return _restored_of_kept(matrix, shares)
     outcomes, everything = matrix.outcomes, np.arange(matrix.size)
     step = max(ENTRIES_AT_ONCE // matrix.size, 1)
     guessed = posterior = 0.0
@@ -84,6 +87,18 @@ def restored_alone(
         part = _sums(matrix.block(rows, everything) * shares)
         guessed, posterior = guessed + part[0], posterior + part[1]
     return Restoration(guessed, posterior)
+
+
+def _restored_of_kept(matrix: RetentionMatrix, shares: Vector) -> Restoration:
+    """Return what `restored_alone` does from sums over the values: none over pairs of them."""
+    kept = shares * matrix.retention
+    replaced = shares * matrix.replacement
+    own = kept + replaced
+    weight = kept + replaced.sum()
+    squares = kept * (own + replaced) + (replaced * replaced).sum()
+    squares = np.divide(squares, weight, out=np.zeros_like(weight), where=weight > 0.0)
+    best = np.maximum(own, largest_of_others(replaced))
+    return Restoration(float(best.sum()), float(squares.sum()))
 
 
 def weight_of_best(joint: Floats) -> Vector:
@@ -109,6 +124,26 @@ def best_guess(belief: Floats) -> Indices:
     """
     guess: Indices = belief.argmax(axis=-1)
     return guess
+
+
+def guesses_at_released(belief: Floats, matrix: PerturbationMatrix, released: Indices) -> Indices:
+    """Return the likeliest value once a value is released of each record, shape (k,).
+
+    Parameters
+    ----------
+    belief
+        What is believed of each record before, shape (k, m).
+    matrix
+        The recipient's release.
+    released
+        The value that is released of each, shape (k,).
+    """
+    if not isinstance(matrix, RetentionMatrix):
+        rows = np.array([matrix.row(int(value)) for value in released])
+        return best_guess(belief * rows)
+    places, after = np.arange(len(released)), belief * matrix.replacement
+    after[places, released] = belief[places, released] * matrix.diagonal[released]
+    return best_guess(after)
 
 
 def guessed_of_member(matrix: RetentionMatrix, shares: Vector, member: Places) -> float:

@@ -138,7 +138,7 @@ LEAST: Final = 8.0
 """Added to every leaf's rows: steps of small leaves are shrunk."""
 
 _AT_ONCE: Final = 16
-"""Histograms of so many features are counted at once, so that their keys stay in the cache."""
+"""So many features are looked at together, so that their bins stay in the cache."""
 
 
 class Splits:
@@ -188,9 +188,9 @@ def _gains_alone(bins: Bins, directions: Sequence[Floats], levels: Flags) -> Flo
     found, nowhere = np.zeros(len(bins)), np.zeros(bins.number_of_rows, dtype=np.int64)
     for first in range(0, len(bins), _AT_ONCE):
         these = slice(first, first + _AT_ONCE)
-        keys = _keys(bins.matrix(range(len(bins))[these]))
+        some = bins.matrix(range(len(bins))[these])
         for wanted in directions:
-            counts, sums = _Histograms(keys, wanted).of_rows(None, nowhere, 1)
+            counts, sums = _Histograms(some, wanted).of_rows(None, nowhere, 1)
             order = _orders(counts[0], sums[0], levels[these])
             found[these] += _gains(*(_put_in(each, order) for each in (counts, sums))).max(axis=1)
     return found
@@ -198,7 +198,7 @@ def _gains_alone(bins: Bins, directions: Sequence[Floats], levels: Flags) -> Flo
 
 def _best(bins: Bytes, wanted: Floats, levels: Flags) -> list[tuple[int, Flags]]:
     """Return the comparisons of a tree, by their place among the features that are tried."""
-    histograms = _Histograms(_keys(bins), wanted)
+    histograms = _Histograms(bins, wanted)
     leaf = np.zeros(len(wanted), dtype=np.int64)
     counts, sums = histograms.of_rows(None, leaf, 1)
     # Categories are put in the order of what is wanted of them (Fisher 1958).
@@ -225,11 +225,6 @@ def _best(bins: Bytes, wanted: Floats, levels: Flags) -> list[tuple[int, Flags]]
     return found
 
 
-def _keys(bins: Bytes) -> Integers:
-    """Return bins that differ from feature to feature, shape (features, rows)."""
-    return bins.astype(np.int64) + (np.arange(len(bins)) * BINS)[:, np.newaxis]
-
-
 class _Histograms:
     """Counts and sums of the wanted numbers by leaf, feature and bin, from one pass over the rows.
 
@@ -237,8 +232,8 @@ class _Histograms:
     that one sum tells both exactly.
     """
 
-    def __init__(self, keys: Integers, wanted: Floats) -> None:
-        self._keys = keys
+    def __init__(self, bins: Bytes, wanted: Floats) -> None:
+        self._bins = bins
         bits = len(wanted).bit_length()
         largest = float(np.abs(wanted).max(initial=0.0)) or 1.0
         self._scale = 2.0 ** (52 - 2 * bits) / largest
@@ -247,19 +242,13 @@ class _Histograms:
 
     def of_rows(self, rows: Indices | None, leaf: Integers, leaves: int) -> tuple[Floats, Floats]:
         """Return counts and sums of some rows, or of all, shape (leaves, features, bins)."""
-        features = len(self._keys)
-        totals = np.empty((leaves, features, BINS))
-        weights, leaf = (self._weights, leaf) if rows is None else (self._weights[rows], leaf[rows])
-        for first in range(0, features, _AT_ONCE):
-            keys = self._keys[first : first + _AT_ONCE]
-            if rows is not None:
-                keys = keys[:, rows]
-            if leaves > 1:
-                keys = keys + leaf * (len(keys) * BINS)
-            keys = keys - first * BINS
-            size = leaves * len(keys) * BINS
-            found = np.bincount(keys.ravel(), np.tile(weights, len(keys)), size)
-            totals[:, first : first + len(keys)] = found.reshape(leaves, len(keys), BINS)
+        bins, weights = self._bins, self._weights
+        if rows is not None:
+            bins, weights, leaf = bins[:, rows], weights[rows], leaf[rows]
+        totals, begins = np.empty((leaves, len(bins), BINS)), leaf * BINS
+        for feature, own in enumerate(bins):
+            found = np.bincount(own + begins, weights, leaves * BINS)
+            totals[:, feature] = found.reshape(leaves, BINS)
         counts = np.rint(totals / self._one)
         totals -= counts * self._one
         return counts, totals / self._scale

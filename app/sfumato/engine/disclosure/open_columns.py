@@ -30,7 +30,7 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.parallel import side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
-from sfumato.engine.disclosure.best_guess import best_guess
+from sfumato.engine.disclosure.best_guess import best_guess, guesses_at_released
 from sfumato.engine.disclosure.boosted_trees import (
     Ensemble,
     TrainingRows,
@@ -404,10 +404,13 @@ def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
             right += float(row[true][guess(released) == true].sum())
         return right / len(true)
     chosen = sample_rows(rows, max(_MOST_CELLS * 10 // size, LEAST_ROWS))
-    belief, true = _belief(found, size, chosen), found.codes[chosen]
+    true = found.codes[chosen]
     shown = draw_released(matrix, true, uniforms(len(true), _STREAM + 2))
-    guesses = [int(best_guess(belief[at] * matrix.row(int(y)))) for at, y in enumerate(shown)]
-    return float((np.array(guesses) == true).mean())
+    right, step = 0, max(_MOST_CELLS // size, 1)
+    for some in (slice(start, start + step) for start in range(0, len(true), step)):
+        belief = _belief(found, size, chosen[some])
+        right += int((guesses_at_released(belief, matrix, shown[some]) == true[some]).sum())
+    return right / len(true)
 
 
 def _guesses(
@@ -467,11 +470,10 @@ def guessed_member_with(
 
 def _belief(found: ValueEstimate, size: int, chosen: Indices) -> Floats:
     """Return what open columns let believe of some records of the sample, shape (chosen, m)."""
-    belief = np.zeros((len(chosen), size))
+    belief, others = np.empty((len(chosen), size)), size - len(found.kept)
+    if others:
+        belief[:] = found.chances[chosen, -1:] / others
     belief[:, found.kept] = found.chances[chosen, :-1]
-    others = np.setdiff1d(np.arange(size), found.kept)
-    if len(others):
-        belief[:, others] = found.chances[chosen, -1:] / len(others)
     return belief
 
 

@@ -65,8 +65,9 @@ def nodes_of_many(
         if found and _suppressed(rows, floor, demand.k) <= most:
             node = floor
         else:
+            weighed: _Weighed = {}
             tried = [
-                _Steps(rows, demand.k, most, floor, costs, by_classes, least).taken(
+                _Steps(rows, demand.k, most, floor, costs, by_classes, least, weighed).taken(
                     Part(part, *share)
                 )
                 for by_classes, share in ((True, (0.0, 0.5)), (False, (0.5, 1.0)))
@@ -108,6 +109,11 @@ class _StepOutcome:
     entropy: float
 
 
+_Weighed = dict[tuple[tuple[tuple[int, int], ...], bool, int, int], tuple[float, float] | None]
+"""The loss and the entropy after a step, by the steps before it, whether it must leave enough
+suppressed rows, and its column and level; None where it is too much."""
+
+
 class _Steps:
     """A view on its way from nothing told to as much as may be.
 
@@ -125,6 +131,8 @@ class _Steps:
         Whether a step's gain is weighed against the classes it makes.
     least
         Fewer suppressed rows than so many can't be hidden from all who are trusted less.
+    weighed
+        What is known of steps: searches that begin alike weigh them once.
     """
 
     def __init__(
@@ -136,9 +144,11 @@ class _Steps:
         costs: Sequence[float],
         by_classes: bool,
         least: int,
+        weighed: _Weighed,
     ) -> None:
         self._rows, self._k, self._most, self._floor = rows, k, most, floor
-        self._least = least
+        self._least, self._weighed = least, weighed
+        self._path: tuple[tuple[int, int], ...] = ()
         self._costs, self._by_classes = costs, by_classes
         usual = min(costs, default=1.0)
         important = [axis for axis, cost in enumerate(costs) if cost > usual]
@@ -213,13 +223,16 @@ class _Steps:
 
     def _gain(self, axis: int, level: int) -> float:
         """Return what a step saves, by the classes it makes; 0 where it is too much."""
-        found = self._outcome(axis, level)
-        if found is None:
+        key = (self._path, self._only_enough, axis, level)
+        if key not in self._weighed:
+            found = self._outcome(axis, level)
+            self._weighed[key] = None if found is None else (found.loss, found.entropy)
+        known = self._weighed[key]
+        if known is None:
             return 0.0
-        saved = self._loss - found.loss
-        if not self._by_classes:
-            return saved
-        return saved / max(found.entropy - self._entropy, _LEAST_ENTROPY)
+        loss, entropy = known
+        saved = self._loss - loss
+        return saved / max(entropy - self._entropy, _LEAST_ENTROPY) if self._by_classes else saved
 
     def _outcome(self, axis: int, level: int) -> _StepOutcome | None:
         """Return what a step makes of the classes; None where it suppresses too many rows."""
@@ -265,7 +278,7 @@ class _Steps:
         quasi, codes = self._rows.quasi_identifiers[axis], self._codes[axis]
         gain = quasi.could_be[self._node[axis]][codes] - quasi.could_be[level][codes]
         self._lost = self._lost - self._costs[axis] * gain
-        self._node[axis] = level
+        self._node[axis], self._path = level, (*self._path, (axis, level))
         counts = np.bincount(found.classes, self._counts, found.number)
         sizes = self._sizes(found.classes, counts)
         kept = (sizes >= self._k)[found.classes]

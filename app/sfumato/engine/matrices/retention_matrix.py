@@ -111,6 +111,11 @@ class RetentionMatrix(PerturbationMatrix):
         return self._retention
 
     @property
+    def replacement(self) -> Vector:
+        """The chance that each value is released as a certain other: (1 − p)/m, shape (m,)."""
+        return self._other.copy()
+
+    @property
     def diagonal(self) -> Vector:
         """The chance that each value is released as itself: p + (1 − p)/m, shape (m,)."""
         return self._self.copy()

@@ -356,6 +356,10 @@ class CountedOpenColumn:
         if self._share < 64:
             kept = marks < _ONE << np.uint64(self._share)
             marks, counts = marks[kept], counts[kept]
+        while len(marks) > _SKETCHED:  # with those that are kept, they are no fewer
+            self._share -= 1
+            kept = marks < _ONE << np.uint64(self._share)
+            marks, counts = marks[kept], counts[kept]
         both = np.concatenate([self._marks, marks])
         self._marks, places = np.unique(both, return_inverse=True)
         weights = np.concatenate([self._counts, counts])
