@@ -44,6 +44,8 @@ _ROWS_COMPARED: Final = 500
 _MOST_COMPARED: Final = 1 << 15
 _CELLS_COMPARED: Final = 2_000_000
 """Of so many rows at least, and of more where columns are few, all columns are compared at once."""
+_FEW_COMPARED: Final = 2_000
+"""Of so many rows first: nearly all columns that determine nothing are refuted there."""
 _MOST_PAIRS: Final = 12
 """Pairs of more columns are not tried."""
 _MOST_GROUPS: Final = 1_000
@@ -370,24 +372,31 @@ def _possible(
         context.report(0.9 * place / len(names), "Looking for columns that follow from others")
         if rows - np.count_nonzero(np.bincount(column)) < least:
             continue
-        order = np.argsort(few[:, place], kind="stable")
-        alike = np.flatnonzero(np.diff(few[order, place]) == 0)
-        if not len(alike):
-            left = np.flatnonzero(np.arange(len(names)) != place)
-        else:
-            # Two rows refute most columns, and compare fastest where all are compared.
-            one, other = few[order[alike[0]]], few[order[alike[0] + 1]]
-            left = np.flatnonzero(one == other)
-            left = left[left != place]
-        first, step = 1, 4
-        while first < len(alike) and len(left):
-            pairs = alike[first : first + step]
-            one, other = (few[order[pairs + n], left[:, np.newaxis]] for n in (0, 1))
-            left = left[(one == other).all(axis=1)]
-            first, step = first + step, min(4 * step, _ROWS_COMPARED)
+        left = np.flatnonzero(np.arange(len(names)) != place)
+        for these in (few[:_FEW_COMPARED], few):
+            left = _unrefuted(these, place, left)
         for follower in left.tolist():
             found[names[follower]].append(name)
     return found
+
+
+def _unrefuted(rows: npt.NDArray[np.int32], place: int, left: Indices) -> Indices:
+    """Return which of some columns are alike in all rows that are alike in the one at a place."""
+    if not len(left):
+        return left
+    order = np.argsort(rows[:, place], kind="stable")
+    alike = np.flatnonzero(np.diff(rows[order, place]) == 0)
+    if len(alike):
+        # Two rows refute most columns, and compare fastest where all are compared.
+        one, other = rows[order[alike[0]]], rows[order[alike[0] + 1]]
+        left = left[one[left] == other[left]]
+    first, step = 1, 4
+    while first < len(alike) and len(left):
+        pairs = alike[first : first + step]
+        one, other = (rows[order[pairs + n], left[:, np.newaxis]] for n in (0, 1))
+        left = left[(one == other).all(axis=1)]
+        first, step = first + step, min(4 * step, _ROWS_COMPARED)
+    return left
 
 
 def _spread(codes: npt.NDArray[np.integer]) -> float:

@@ -27,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
@@ -310,8 +309,9 @@ class CountedOpenColumn:
             self._present += int((~missing).sum())
             if places is None:
                 present = found[~missing] if missing.any() else found
-                counted = pc.value_counts(pa.array(self._below(present)))
-                self._sketch(*(each.to_numpy() for each in counted.flatten()))
+                ordered = np.sort(self._below(present))
+                counts = class_counts(ordered)
+                self._sketch(ordered[np.cumsum(counts) - 1], counts)
             else:
                 counts = np.bincount(places + 1, minlength=len(found))[1:]
                 self._sketch(found[:-1][counts > 0], counts[counts > 0])
@@ -351,7 +351,7 @@ class CountedOpenColumn:
     def _below(self, marks: Marks) -> Marks:
         return marks if self._share == 64 else marks[marks < _ONE << np.uint64(self._share)]
 
-    def _sketch(self, marks: Marks, counts: npt.NDArray[np.int64]) -> None:
+    def _sketch(self, marks: Marks, counts: npt.NDArray[np.signedinteger]) -> None:
         """Add values by their marks; where they are too many, keep those with small marks."""
         if self._share < 64:
             kept = marks < _ONE << np.uint64(self._share)
@@ -360,6 +360,9 @@ class CountedOpenColumn:
             self._share -= 1
             kept = marks < _ONE << np.uint64(self._share)
             marks, counts = marks[kept], counts[kept]
+        if not len(self._marks) and bool((marks[1:] > marks[:-1]).all()):
+            self._marks, self._counts = marks, counts.astype(np.int64)
+            return
         both = np.concatenate([self._marks, marks])
         self._marks, places = np.unique(both, return_inverse=True)
         weights = np.concatenate([self._counts, counts])
