@@ -11,6 +11,7 @@ from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.generalization.checker import verify_publication
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import (
+    Closeness,
     DistinctDiversity,
     EntropyDiversity,
     KAnonymity,
@@ -154,7 +155,7 @@ def entropy_loses_by_generalizing():
     return CodedTable((quasi_identifier,), sensitive, values_of(3))
 
 
-def test_with_suppression_entropy_diversity_is_not_monotone_and_every_node_is_tested():
+def test_with_suppression_entropy_diversity_is_not_monotone_and_nodes_are_tested_one_by_one():
     table = entropy_loses_by_generalizing()
     criteria = [PARAMETERS["entropy"][2]]
     found = search(table, criteria, Silent(), suppression=4 / 14)
@@ -180,7 +181,18 @@ def test_what_remains_may_be_more_mixed_than_the_whole_table(criterion):
     assert len(published.frame) == 4
 
 
-def test_where_every_node_is_tested_no_level_is_added_to_a_hierarchy():
+@pytest.mark.parametrize(
+    "criterion", [EntropyDiversity(2.0), RecursiveDiversity(9.0, 2), Closeness(0.4)]
+)
+def test_nodes_whose_classes_lack_values_are_not_tested_by_all_that_is_asked(criterion):
+    attribute = quasi("q", [0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 1, 1], [0, 0, 0, 0])
+    table = CodedTable((attribute,), np.array([0, 0, 1, 1, 0, 0, 1, 1]), values_of(2))
+    found = search(table, [criterion], Silent(), suppression=0.2)
+    assert found.safe.tolist() == [False, True, True]
+    assert found.examined == 2
+
+
+def test_where_nodes_are_tested_one_by_one_no_level_is_added_to_a_hierarchy():
     found = search(one_mixed_class(), [EntropyDiversity(2.0)], Silent(), suppression=0.6)
     assert found.examined == one_mixed_class().lattice.size == 2
 

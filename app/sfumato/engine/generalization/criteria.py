@@ -259,6 +259,16 @@ class Criterion(ABC):
             Saying which parameter, and what would help.
         """
 
+    def at_least(self, reference: Integers) -> Criterion | None:
+        """Return what survives growth, and holds wherever this does; None where nothing is known.
+
+        Parameters
+        ----------
+        reference
+            How often each sensitive value occurs in the table, shape (m,).
+        """
+        return self if self.survives_growth else None
+
     @property
     @abstractmethod
     def promise(self) -> str:
@@ -387,6 +397,10 @@ class EntropyDiversity(Criterion):
         """Return which classes have an entropy of log l."""
         return entropies(classes.known_counts()) >= math.log(self.l) - TOLERANCE
 
+    def at_least(self, reference: Integers) -> Criterion | None:
+        """Return that there are as many values as are equally frequent ones."""
+        return DistinctDiversity(math.ceil(self.l - 2 * self.l * TOLERANCE))
+
     def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l that the whole table, or whatever remains of it, can't reach."""
         if allowed:
@@ -426,6 +440,10 @@ class RecursiveDiversity(Criterion):
         rest = ordered[:, self.l - 1 :].sum(axis=1)
         # 5.9·170 is a little above 1003 in floating point; a tie is no less for that.
         return ordered[:, 0] < self.c * rest * (1 - _TIE)
+
+    def at_least(self, reference: Integers) -> Criterion | None:
+        """Return that there are l values."""
+        return DistinctDiversity(self.l)
 
     def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse parameters that the whole table, or whatever remains of it, can't satisfy."""
@@ -472,6 +490,10 @@ class Closeness(Criterion):
         """Return which classes are close enough."""
         return self.distances(classes.known_counts(), classes.known_whole()) <= self.t + TOLERANCE
 
+    def at_least(self, reference: Integers) -> Criterion | None:
+        """Return that the values which occur have nearly all records of the table."""
+        return None if self.ordered else _Covers(1.0 - self.t - 2 * TOLERANCE)
+
     def distances(self, counts: Integers, whole: Integers) -> Floats:
         """Return the distance of each class from the whole, shape (C,), between 0 and 1."""
         occurring = whole > 0
@@ -493,6 +515,36 @@ class Closeness(Criterion):
         return Sentence(
             "In every class the values are spread as in the whole table, up to {t:g}.", t=self.t
         )
+
+
+@dataclass(frozen=True)
+class _Covers(Criterion):
+    """In every class values occur that have at least a share of the table's records.
+
+    Nobody is promised it: what lacks values is as far from the whole table as they are frequent.
+    """
+
+    share: float
+    needs: ClassVar[Need] = Need.SETS
+    survives_growth: ClassVar[bool] = True
+    title: ClassVar[str] = "covered share"
+
+    def satisfied(self, classes: ClassesToJudge) -> Flags:
+        """Return which classes have such values."""
+        whole, sets = classes.known_whole(), classes.known_sets()
+        covered, step = np.zeros(len(sets)), max(1, _CHUNK // len(whole))
+        for first in range(0, len(sets), step):
+            part = slice(first, first + step)
+            covered[part] = to_flags(sets[part], len(whole)) @ (whole / whole.sum())
+        return covered >= self.share
+
+    def check(self, reference: Integers, allowed: int = 0) -> None:
+        """Refuse nothing."""
+
+    @property
+    def promise(self) -> str:
+        """Nothing that is told."""
+        return ""
 
 
 @dataclass(frozen=True)

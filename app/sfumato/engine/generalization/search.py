@@ -16,8 +16,9 @@ Incognito, each by halving the heights that are still open.
 *Leaving out records.* For k-anonymity and distinct l-diversity (alone or beside others' tables) a
 class that is kept is kept at every generalization, whatever joins it, so the records left out only
 become fewer: both properties hold. For entropy and recursive diversity and for t-closeness they do
-not: a good class can be joined with one that had been left out, and turn bad. Then every node of
-the lattice is tested.
+not: a good class can be joined with one that had been left out, and turn bad. But a class that
+satisfies them has so many values at least (t-closeness: values with a share of 1 − t of the
+records), which survives growth. Nodes are searched by that first, and each that remains is tested.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import Criterion, KAnonymity, Need, needs_of
 from sfumato.engine.generalization.distinct_rows import DistinctRows
@@ -61,7 +62,8 @@ class SearchResult:
     safe
         Which of them satisfy the criteria, shape `lattice.shape`.
     examined
-        How many nodes were grouped and tested; the others follow from these.
+        How many nodes were grouped and tested by all criteria; the others follow from these, or
+        from a part of what is asked.
     followed
         How many records' classes were followed through the lattice.
     """
@@ -134,11 +136,20 @@ def search(
     """
     allowed = allowed_records(table, suppression)
     check_criteria(table, criteria, allowed)
-    run = _NodeSearch(table, criteria, allowed, context)
     if allowed and not all(criterion.survives_growth for criterion in criteria):
-        # No node follows from others, since records may be left out.
-        run.test_every_node(table.lattice)
+        # No node follows from others, since records may be left out. But part of what is asked
+        # survives growth, and what fails by that fails.
+        least = [one.at_least(table.counts) for one in criteria]
+        surviving = [one for one in least if one is not None]
+        nodes = list(table.lattice.nodes())
+        if surviving:
+            before = _NodeSearch(table, surviving, allowed, Part(context, 0.0, 0.5))
+            before.by_properties()
+            nodes = [node for node in nodes if before.safe[node]]
+        run = _NodeSearch(table, criteria, allowed, Part(context, 0.5, 1.0))
+        run.test_each(nodes)
     else:
+        run = _NodeSearch(table, criteria, allowed, context)
         run.by_properties()
     real = tuple(slice(None, levels) for levels in table.lattice.shape)
     safe = np.ascontiguousarray(run.safe[real])
@@ -210,12 +221,9 @@ class _NodeSearch:
         else:
             self._settle_subsets()
 
-    def test_every_node(self, lattice: Lattice) -> None:
-        """Test each node by itself, and conclude nothing about others.
-
-        So the levels that were added for the search are of no use: only `lattice` is tested.
-        """
-        for node, tuples in self._rolled_up(self._rows, list(lattice.nodes())):
+    def test_each(self, nodes: list[Node]) -> None:
+        """Test each of some nodes by itself, and conclude nothing about others."""
+        for node, tuples in self._rolled_up(self._rows, nodes):
             self.safe[node] = self._judge(tuples).safe
         self.unsafe = ~self.safe
 
