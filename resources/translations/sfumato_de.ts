@@ -276,11 +276,6 @@
         <translation>Die übrigen {count} nennt sfumato worth --by.</translation>
     </message>
     <message>
-        <location line="+171"/>
-        <source>nobody else: one row per person</source>
-        <translation>niemandem sonst: eine Zeile je Person</translation>
-    </message>
-    <message>
         <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+492"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
@@ -321,7 +316,7 @@
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="-64"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="+107"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
@@ -425,7 +420,12 @@
         <translation>Höchstens freigegebene Zeilen je Einheit</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+20"/>
+        <source>nobody: one row each</source>
+        <translation>niemandem: je eine Zeile</translation>
+    </message>
+    <message>
+        <location line="+3"/>
         <source>no other</source>
         <translation>keiner weiteren</translation>
     </message>
@@ -593,7 +593,7 @@
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+164"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+162"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -1409,7 +1409,7 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+323"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+329"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
@@ -1430,7 +1430,7 @@
     </message>
     <message>
         <location line="+3"/>
-        <location line="+61"/>
+        <location line="+62"/>
         <source>Load table</source>
         <translation>Tabelle laden</translation>
     </message>
@@ -1470,7 +1470,7 @@
         <translation>Beispiel öffnen</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+42"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
@@ -2019,7 +2019,7 @@
 <context>
     <name>Errors</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/messages.py" line="+164"/>
+        <location filename="../../app/sfumato/ui/widgets/messages.py" line="+168"/>
         <source>The system refused a file: {reason}.</source>
         <translation>Das System hat eine Datei abgelehnt: {reason}.</translation>
     </message>
@@ -2273,7 +2273,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+193"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+195"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -2303,7 +2303,7 @@
         <translation>noch nicht geprüft</translation>
     </message>
     <message>
-        <location line="-317"/>
+        <location line="-319"/>
         <source>{count} in danger</source>
         <translation>{count} in Gefahr</translation>
     </message>
@@ -3008,7 +3008,7 @@
 <context>
     <name>Hyphenation</name>
     <message>
-        <location filename="../../app/sfumato/ui/look/wording.py" line="+219"/>
+        <location filename="../../app/sfumato/ui/look/wording.py" line="+239"/>
         <source>general|iz identifi|cation indistin|guish pseudo|nym recon|struct</source>
         <translation>ungs|wahrschein fehler|wahrschein wahrschein|lich lich|keit daten|schutz schutz|beauf beauf|tragt konstruktions|schutz rekon|stru freigabe|verzeichnis tabellen|kalkulation hoch|rechnung rechnungs|faktor teil|mengen mengen|eigenschaft standard|abweichung stichproben|gewicht stichproben|unikat werte|beschrift datensatz|schlüssel datensatz|kennung datensatz|nummer privatheits|verlust wieder|her umgebungs|variable gleichheits|zeichen neben|einander einander|leg aus|einander einander|lieg kalender|zeitr anführungs|zeichen re|identi identi|fi äquivalenz|klasse anfangs|buchstabe klassen|einteilung zeilen|reihenfolge einheits|kennung zusammen|gehör vertrauens|stufe vertrauens|leiter vertrauens|faktor aktuali|sierung veröffent|lich zusammen|fass zusammen|zufass zusammen|gefass zusammen|hängend zusammen|gestellt zusammen|gelegt zusammen|gesetzt zurück|verfolg schreib|geschützt zeichen|kodierung normal|verteil gleich|verteil unbe|rücksichtigt ununter|scheidbar unter|scheid probabi|listisch schlimmsten|falls unge|wöhnlich mittel|europäisch schlüssel|spalte ausge|schlossen durch|gesickert heraus|gegriffen heraus|gerechnet nachkomma|stelle grund|gesamtheit beispiel|tabelle original|tabelle entropie|verlust vertrags|partner übergangs|matri arbeits|schritt arbeits|speicher vorführ|projekt datei|deskriptor konfidenz|niveau chancen|faktor byte|reihenfolge tastatur|sprache unkennt|lich verall|gemein voraus|sichtlich vorge|schlagen schwer|wiegend über|schritten</translation>
     </message>
@@ -3016,7 +3016,7 @@
 <context>
     <name>ImportPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/import_page.py" line="+455"/>
+        <location filename="../../app/sfumato/ui/panels/import_page.py" line="+448"/>
         <source>Click a column&apos;s name to choose its type and what means missing.</source>
         <translation>Klicken Sie auf den Namen einer Spalte, um ihren Typ zu wählen und was fehlend bedeutet.</translation>
     </message>
@@ -3084,7 +3084,7 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/insights.py" line="+167"/>
+        <location filename="../../app/sfumato/ui/state/insights.py" line="+172"/>
         <source>Looking at the columns</source>
         <translation>Spalten werden angesehen</translation>
     </message>
@@ -3621,9 +3621,14 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../app/sfumato/ui/look/wording.py" line="-56"/>
+        <location filename="../../app/sfumato/ui/look/wording.py" line="-74"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
+    </message>
+    <message>
+        <location line="+18"/>
+        <source>a hunch of {before} rises to {after} at most</source>
+        <translation>eine Vermutung von {before} steigt auf höchstens {after}</translation>
     </message>
 </context>
 <context>
@@ -4358,7 +4363,7 @@
 <context>
     <name>OptionsForm</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/import_page.py" line="-342"/>
+        <location filename="../../app/sfumato/ui/panels/import_page.py" line="-335"/>
         <source>comma</source>
         <translation>Komma</translation>
     </message>
@@ -4547,12 +4552,12 @@
     </message>
     <message>
         <location line="+19"/>
-        <location line="+93"/>
+        <location line="+86"/>
         <source>Sheet</source>
         <translation>Blatt</translation>
     </message>
     <message>
-        <location line="-91"/>
+        <location line="-84"/>
         <source>SELECT … FROM …
 
 Ctrl+Enter shows its rows.</source>
@@ -4607,12 +4612,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+109"/>
+        <location line="+102"/>
         <source>Layout of columns…</source>
         <translation>Aufbau der Spalten…</translation>
     </message>
     <message>
-        <location line="-107"/>
+        <location line="-100"/>
         <source>A file that says where each column of a text of fixed width stands.</source>
         <translation>Eine Datei, die sagt, wo in einem Text fester Breite jede Spalte steht.</translation>
     </message>
@@ -4667,12 +4672,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Fehler wie #NV</translation>
     </message>
     <message>
-        <location line="+90"/>
+        <location line="+83"/>
         <source>Layout of {count} {count:column|columns}…</source>
         <translation>Aufbau von {count} {count:Spalte|Spalten}…</translation>
     </message>
     <message>
-        <location line="-89"/>
+        <location line="-82"/>
         <source>A row with too many or few fields</source>
         <translation>Eine Zeile mit zu vielen oder zu wenigen Feldern</translation>
     </message>
@@ -4682,7 +4687,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Ein Wert anderen Typs</translation>
     </message>
     <message>
-        <location line="+57"/>
+        <location line="+50"/>
         <source>Table or view</source>
         <translation>Tabelle oder Sicht</translation>
     </message>
@@ -5585,6 +5590,11 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Strich: die Wahrheit. Punkt: der um das Rauschen korrigierte Schätzwert mit seinem 95-%-Intervall; {inside} von {count} Intervallen enthalten die Wahrheit.</translation>
     </message>
     <message>
+        <location line="+8"/>
+        <source>Numbers beyond the bounds are cut off there, which moves the mean of {about} by {shift}: no interval tells that.</source>
+        <translation>Zahlen jenseits der Grenzen werden dort abgeschnitten, was den Mittelwert von {about} um {shift} verschiebt: Kein Intervall sagt das.</translation>
+    </message>
+    <message>
         <location line="+6"/>
         <source>Figures of the population, by {column}.</source>
         <translation>Zahlen der Grundgesamtheit, nach {column}.</translation>
@@ -6276,12 +6286,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{truth} von {matching} {matching:passendem Datensatz|passenden Datensätzen} {truth:hat|haben} den Wert; niemand kann es schätzen</translation>
     </message>
     <message>
-        <location line="-263"/>
+        <location line="-271"/>
         <source>{recipient} can estimate every share to within ± {worst} percentage {worst:point|points} ({confidence})</source>
         <translation>{recipient} kann jeden Anteil auf ± {worst} {worst:Prozentpunkt|Prozentpunkte} genau schätzen ({confidence})</translation>
     </message>
     <message>
-        <location line="+270"/>
+        <location line="+278"/>
         <source>{recipient} counts {low} to {high} ({confidence}) where the truth is {truth}</source>
         <translation>{recipient} zählt {low} bis {high} ({confidence}), richtig sind {truth}</translation>
     </message>
@@ -6331,7 +6341,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>wahr: {value}</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+21"/>
         <source>{who}: {centre} ± {half}</source>
         <translation>{who}: {centre} ± {half}</translation>
     </message>
@@ -6421,7 +6431,7 @@ expected: {other}, {others} with at least this</source>
 erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/plots/numbers.py" line="-320"/>
+        <location filename="../../app/sfumato/plots/numbers.py" line="-321"/>
         <source>Share of the records in each interval of {attribute}. Noise widens what is released; estimates correct for it.</source>
         <translation>Anteil der Datensätze in jedem Intervall von {attribute}. Rauschen verbreitert, was freigegeben wird; Schätzungen rechnen es heraus.</translation>
     </message>
@@ -7544,7 +7554,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die veröffentlichte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+245"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+249"/>
         <source>Original, {column}: {value}</source>
         <translation>Original, {column}: {value}</translation>
     </message>
@@ -8282,7 +8292,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+270"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+269"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -8752,14 +8762,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} um {units}</translation>
     </message>
     <message>
-        <location line="+41"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="+197"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+38"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
-        <location line="+14"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="+9"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+50"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="+201"/>
         <source>Moves {parts}, typically.</source>
         <translation>Verschiebt typischerweise {parts}.</translation>
     </message>
@@ -8774,13 +8783,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location line="-378"/>
+        <location line="-373"/>
         <source>Size of the noise</source>
         <translation>Stärke des Rauschens</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="-148"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="-143"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+275"/>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
@@ -9803,7 +9812,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+20"/>
         <location line="+10"/>
-        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+45"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+17"/>
         <source>Nothing can be estimated from it.</source>
         <translation>Daraus lässt sich nichts schätzen.</translation>
     </message>
@@ -9924,7 +9933,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+88"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+87"/>
         <location line="+1"/>
         <source>Find a column</source>
         <translation>Spalte suchen</translation>
@@ -9951,13 +9960,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+30"/>
-        <location line="+132"/>
+        <location line="+129"/>
         <source>Close settings</source>
         <translation>Einstellungen schließen</translation>
     </message>
     <message>
-        <location line="-130"/>
-        <location line="+130"/>
+        <location line="-127"/>
+        <location line="+127"/>
         <source>All settings</source>
         <translation>Alle Einstellungen</translation>
     </message>
@@ -9967,7 +9976,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten werden angesehen</translation>
     </message>
     <message>
-        <location line="+114"/>
+        <location line="+26"/>
+        <source>Nobody gets anything yet: add somebody, or make a plan.</source>
+        <translation>Noch bekommt niemand etwas: Fügen Sie jemanden hinzu, oder planen Sie.</translation>
+    </message>
+    <message>
+        <location line="+88"/>
         <source>{column} is number {place} of {count} by importance</source>
         <translation>{column} steht nach Wichtigkeit an {place}. Stelle von {count}</translation>
     </message>
@@ -9977,12 +9991,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ziehen Sie ein Feld nach links für mehr und nach rechts für weniger, oder drücken Sie + und −.</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <source>Nobody gets anything yet: add a recipient, or let a plan be made.</source>
-        <translation>Noch bekommt niemand etwas: Fügen Sie einen Empfänger hinzu, oder lassen Sie sich einen Plan vorschlagen.</translation>
-    </message>
-    <message>
-        <location line="+73"/>
+        <location line="+75"/>
         <source>Change what {name} gets of {column}</source>
         <translation>Ändern, was {name} von {column} bekommt</translation>
     </message>
@@ -10515,7 +10524,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{share} der Datensätze zeigen ihren wahren Wert, und niemand kann sagen, welche.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="-19"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="-29"/>
         <source>The table is read in parts: what is measured, and what is said of its numbers, comes from {rows} {rows:row|rows}, drawn evenly.</source>
         <translation>Die Tabelle wird in Teilen gelesen: Was gemessen und was über ihre Zahlen gesagt wird, stammt aus {rows} gleichmäßig gezogenen {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -10525,7 +10534,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine Vermutung von {before} über jemanden kann auf höchstens {after} steigen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+21"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+31"/>
         <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±&#x202f;{points} percentage {points:point|points} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±&#x202f;{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%).</translation>
     </message>
@@ -10713,13 +10722,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+71"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+73"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+175"/>
         <source>Who gets what</source>
         <translation>Wer bekommt was</translation>
     </message>
     <message>
-        <location line="+235"/>
+        <location line="+52"/>
+        <location line="+201"/>
         <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+97"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
@@ -10765,7 +10775,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ziehen Sie, um die Einstellungen höher oder niedriger zu machen, oder drücken Sie Strg+Umschalt+Auf und Strg+Umschalt+Ab.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/state/weighing.py" line="+106"/>
+        <location filename="../../app/sfumato/ui/state/weighing.py" line="+109"/>
         <source>Working out what everybody gets</source>
         <translation>Es wird berechnet, was alle bekommen</translation>
     </message>
@@ -10983,7 +10993,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Progress</name>
     <message>
-        <location filename="../../app/sfumato/ui/look/wording.py" line="-56"/>
+        <location filename="../../app/sfumato/ui/look/wording.py" line="-74"/>
         <source>{n} s left</source>
         <translation>noch {n} s</translation>
     </message>
@@ -11497,7 +11507,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <name>RecipientSummary</name>
     <message>
         <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+32"/>
-        <location line="+48"/>
+        <location line="+50"/>
         <source>Why?</source>
         <translation>Warum?</translation>
     </message>
@@ -11516,8 +11526,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+27"/>
-        <source>their position in the table</source>
-        <translation>ihrer Position in der Tabelle</translation>
+        <source>the row&apos;s position</source>
+        <translation>die Position der Zeile</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -12220,12 +12230,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Werte sind ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="+46"/>
+        <location filename="../../app/sfumato/analysis/coalitions.py" line="+47"/>
         <source>Rows change places within their groups: of a single record&apos;s own value, its row tells less than these figures say.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz: Über den eigenen Wert eines einzelnen Datensatzes sagt seine Zeile weniger, als diese Zahlen angeben.</translation>
     </message>
     <message>
-        <location line="+53"/>
+        <location line="+79"/>
         <source>{best} alone gives a record&apos;s true value a probability of {share:.1%} on average; the frequencies alone give it {without:.1%}.</source>
         <translation>{best} allein gibt dem wahren Wert eines Datensatzes im Mittel eine Wahrscheinlichkeit von {share:.1%}; die Häufigkeiten allein geben ihm {without:.1%}.</translation>
     </message>
@@ -12240,12 +12250,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit eigenem Rauschen in jeder Freigabe wären es {average}; {apart:.1%} der Datensätze ließen sich mit mindestens {certain:.0%} Sicherheit wiederherstellen (auf der Leiter {ladder:.1%}).</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="-73"/>
         <source>The best guess is right for {alone:.1%} of the records; without any release, for {without:.1%}.</source>
         <translation>Die beste Vermutung trifft bei {alone:.1%} der Datensätze zu; ohne jede Freigabe bei {without:.1%}.</translation>
     </message>
     <message>
-        <location line="+171"/>
+        <location line="+272"/>
         <source>No attribute of the policy has a perturbation matrix.</source>
         <translation>Kein Merkmal des Regelwerks hat eine Übergangsmatrix.</translation>
     </message>
@@ -12466,7 +12476,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{records:,} {records:Person|Personen}, {instances} {ways:Möglichkeit|Möglichkeiten}. Dann sind die Wahrscheinlichkeiten: {chances}</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+49"/>
         <source>With the table of</source>
         <translation>Mit der Tabelle von</translation>
     </message>
@@ -12482,7 +12492,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/project/adoption/examination.py" line="+424"/>
-        <location filename="../../app/sfumato/project/publication/other_tables.py" line="+107"/>
+        <location filename="../../app/sfumato/project/publication/other_tables.py" line="+104"/>
         <source>Looking into the file</source>
         <translation>Die Datei wird untersucht</translation>
     </message>
@@ -12534,9 +12544,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie Anteile von 0 bis 1 an, die zusammen höchstens 1 ergeben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/class_beliefs.py" line="-14"/>
+        <location filename="../../app/sfumato/analysis/class_beliefs.py" line="-13"/>
         <location filename="../../app/sfumato/analysis/find_person.py" line="+19"/>
-        <location filename="../../app/sfumato/commands/audit.py" line="+292"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
@@ -12561,7 +12570,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bewertet wird, was angenommen wird</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+60"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+61"/>
         <source>cut off</source>
         <translation>abschneiden</translation>
     </message>
@@ -12801,7 +12810,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/analysis/holdings.py" line="+1"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+294"/>
         <location filename="../../app/sfumato/project/approval.py" line="+217"/>
-        <location filename="../../app/sfumato/project/release/release.py" line="+476"/>
+        <location filename="../../app/sfumato/project/release/release.py" line="+472"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -12863,7 +12872,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Standardabweichung</translation>
     </message>
     <message>
-        <location line="+403"/>
+        <location line="+419"/>
         <location line="+9"/>
         <source>Estimating a regression</source>
         <translation>Eine Regression wird geschätzt</translation>
@@ -12885,8 +12894,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+421"/>
-        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+298"/>
+        <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+410"/>
+        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+299"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -12932,16 +12941,16 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+13"/>
-        <source>Protect {columns} as well, together with {name}; make them coarser; or leave them out of the releases.</source>
-        <translation>Schützen Sie auch {columns}, zusammen mit {name}; vergröbern Sie sie; oder lassen Sie sie aus den Freigaben weg.</translation>
+        <source>Protect {columns} as well, together with {name}; make {count:it|them} coarser; or leave {count:it|them} out of the releases.</source>
+        <translation>Schützen Sie auch {columns}, zusammen mit {name}; vergröbern Sie {count:die Spalte|die Spalten}; oder lassen Sie sie aus den Freigaben weg.</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <source>{columns}, released unperturbed, tell {name}: {remedy}</source>
-        <translation>{columns}, unverfremdet freigegeben, verraten {name}: {remedy}</translation>
+        <location line="+13"/>
+        <source>{columns}, released unperturbed, {count:tells|tell} {name}: {remedy}</source>
+        <translation>{columns}, unverfremdet freigegeben, {count:verrät|verraten} {name}: {remedy}</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+9"/>
         <source>half-width of 90 %</source>
         <translation>halbe Breite von 90&#xa0;%</translation>
     </message>
@@ -13036,7 +13045,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie es so an, wie die Tabelle es schreibt; mehrere werden durch | getrennt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/person_found.py" line="+113"/>
+        <location filename="../../app/sfumato/analysis/person_found.py" line="+105"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
         <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
@@ -13274,13 +13283,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Offene Spalten</translation>
     </message>
     <message>
-        <location line="+297"/>
+        <location line="+308"/>
         <source>The columns released unperturbed tell little of {names}.</source>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/column_checks.py" line="+118"/>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+37"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+39"/>
         <source>Mark {columns} as sensitive too</source>
         <translation>Auch {columns} als sensibel kennzeichnen</translation>
     </message>
@@ -13301,23 +13310,23 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+138"/>
+        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+139"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/column_checks.py" line="-25"/>
         <location line="+31"/>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-273"/>
-        <location line="+251"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-286"/>
+        <location line="+264"/>
         <location line="+37"/>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+520"/>
+        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+512"/>
         <location filename="../../app/sfumato/analysis/undone_views.py" line="+290"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-284"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-297"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -13352,12 +13361,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>anders gelesen</translation>
     </message>
     <message>
-        <location line="+281"/>
+        <location line="+292"/>
         <source>Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f} in 100.</source>
         <translation>Geschätzt an {sampled:,} von {records:,} {records:Datensatz|Datensätzen}: auf {error:.1f} von 100 genau.</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location line="+54"/>
         <source>Dependent columns</source>
         <translation>Abhängige Spalten</translation>
     </message>
@@ -13470,7 +13479,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-574"/>
+        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-566"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
     </message>
@@ -13480,14 +13489,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kleine Klassen</translation>
     </message>
     <message>
-        <location line="+210"/>
-        <location filename="../../app/sfumato/project/release/uniqueness.py" line="+178"/>
+        <location filename="../../app/sfumato/project/release/uniqueness.py" line="+184"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique records are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location line="-164"/>
-        <location line="+272"/>
+        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+46"/>
+        <location line="+264"/>
         <location filename="../../app/sfumato/analysis/sufficing_remedy.py" line="+45"/>
         <location filename="../../app/sfumato/analysis/view_checks.py" line="+421"/>
         <source>{before:,} → {about}{after:,} unique</source>
@@ -13536,7 +13544,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-286"/>
+        <location line="-278"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
@@ -13547,7 +13555,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie sie gelesen wird</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-340"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-353"/>
         <source>round {column} to multiples of {step:g}</source>
         <translation>{column} auf Vielfache von {step:g} runden</translation>
     </message>
@@ -13593,7 +13601,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+137"/>
+        <location line="+129"/>
         <source>Round {column} to multiples of {step:g}: {figures}</source>
         <translation>{column} auf Vielfache von {step:g} runden: {figures}</translation>
     </message>
@@ -13665,7 +13673,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="-4"/>
         <location line="+10"/>
-        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="+254"/>
+        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="+252"/>
         <source>{sentence}.</source>
         <translation>{sentence}.</translation>
     </message>
@@ -13925,7 +13933,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/all_rows.py" line="+191"/>
+        <location filename="../../app/sfumato/analysis/all_rows.py" line="+190"/>
         <source>Counting combinations of values</source>
         <translation>Kombinationen von Ausprägungen werden gezählt</translation>
     </message>
@@ -13963,7 +13971,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/engine/generalization/chain.py" line="+1"/>
-        <location filename="../../app/sfumato/engine/generalization/search.py" line="+153"/>
+        <location filename="../../app/sfumato/engine/generalization/search.py" line="+164"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -13983,7 +13991,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/formats/options.py" line="+440"/>
         <location line="+38"/>
         <location filename="../../app/sfumato/formats/tables/excel.py" line="+93"/>
-        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+542"/>
+        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+576"/>
         <location filename="../../app/sfumato/project/document/generalization.py" line="+135"/>
         <source>Choose one of: {known}.</source>
         <translation>Wählen Sie eines davon: {known}.</translation>
@@ -14029,7 +14037,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine oder lassen Sie Hierarchien vorschlagen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/views.py" line="+410"/>
+        <location filename="../../app/sfumato/project/release/views.py" line="+385"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -14138,7 +14146,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+39"/>
-        <location filename="../../app/sfumato/formats/files.py" line="+138"/>
+        <location filename="../../app/sfumato/formats/files.py" line="+148"/>
         <location line="+174"/>
         <source>{path} can&apos;t be the name of a file.</source>
         <translation>{path} kann kein Dateiname sein.</translation>
@@ -14595,7 +14603,7 @@ Rückgabewerte:
         <translation>Bewerten, was das Zusammenlegen von Freigaben oder Zeilen und offene Spalten verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="-244"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="+48"/>
         <source>a member of the coalition: a recipient, or who holds an adopted release; may be given several times</source>
         <translation>ein Mitglied der Koalition: ein Empfänger oder der Inhaber einer übernommenen Freigabe; mehrfach möglich</translation>
     </message>
@@ -14680,7 +14688,7 @@ Rückgabewerte:
         <translation>sfumato: Ausgelassen: {name}.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+61"/>
         <source>What --believes says of {column} can&apos;t be read.</source>
         <translation>Was --believes über {column} sagt, ist nicht lesbar.</translation>
     </message>
@@ -14701,12 +14709,11 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/class_beliefs.py" line="+1"/>
-        <location filename="../../app/sfumato/commands/audit.py" line="+20"/>
         <source>Give what it shows of {columns}, parted by commas.</source>
         <translation>Geben Sie an, was sie von {columns} zeigt, durch Kommas getrennt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="+11"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="+18"/>
         <source>Answer the audit&apos;s questions in a sentence or two each.</source>
         <translation>Die Fragen der Prüfung in je ein, zwei Sätzen beantworten.</translation>
     </message>
@@ -14766,7 +14773,7 @@ Rückgabewerte:
         <translation>Bewerten, was die unverändert freigegebenen Spalten über die sensiblen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="-259"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="-247"/>
         <location filename="../../app/sfumato/commands/groups.py" line="+92"/>
         <source>may be repeated; without it, all</source>
         <translation>mehrfach möglich; ohne Angabe alle</translation>
@@ -15056,7 +15063,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/commands/init.py" line="+45"/>
         <location filename="../../app/sfumato/formats/files.py" line="+23"/>
         <location filename="../../app/sfumato/project/approval.py" line="-114"/>
-        <location filename="../../app/sfumato/project/project_file.py" line="+638"/>
+        <location filename="../../app/sfumato/project/project_file.py" line="+644"/>
         <location filename="../../app/sfumato/report/recovery_page.py" line="+95"/>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
@@ -15085,7 +15092,7 @@ Rückgabewerte:
         <translation>Die Tabelle ist lang und wird in Teilen gelesen. Werte wurden in allen Zeilen gezählt; worauf Vorschläge sonst beruhen und welche Spalten aus anderen folgen, wurde aus {rows:,} {rows:Zeile|Zeilen} bestimmt. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+32"/>
         <source>Say so with --record-key {column}.</source>
         <translation>Mit --record-key {column} geben Sie das an.</translation>
     </message>
@@ -15185,7 +15192,7 @@ Rückgabewerte:
         <translation>Zu niedrig</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+381"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+380"/>
         <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+1"/>
         <source>Within ε</source>
         <translation>Innerhalb von ε</translation>
@@ -15228,8 +15235,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../app/sfumato/project/project_file.py" line="-298"/>
-        <location filename="../../app/sfumato/project/recovery_sheet.py" line="+127"/>
+        <location filename="../../app/sfumato/project/project_file.py" line="-52"/>
         <source>There is no project at {path}.</source>
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
@@ -15559,7 +15565,7 @@ Rückgabewerte:
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+297"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+293"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+26"/>
         <source>{key} keeps its level. {error}</source>
         <translation>{key} behält seine Stufe. {error}</translation>
@@ -15738,7 +15744,7 @@ Rückgabewerte:
         <translation>Einen Bericht für den Datenschutzbeauftragten schreiben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="+331"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="+319"/>
         <source>the report: .html or .pdf</source>
         <translation>der Bericht: .html oder .pdf</translation>
     </message>
@@ -16001,7 +16007,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../app/sfumato/analysis/releasing.py" line="+76"/>
+        <location filename="../../app/sfumato/analysis/releasing.py" line="+82"/>
         <location filename="../../app/sfumato/commands/shared/command.py" line="+2"/>
         <source>Seal and ledger</source>
         <translation>Siegel und Freigabeverzeichnis</translation>
@@ -16185,7 +16191,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+29"/>
-        <location filename="../../app/sfumato/engine/generalization/risk.py" line="+185"/>
+        <location filename="../../app/sfumato/engine/generalization/risk.py" line="+186"/>
         <source>The sampling fraction is {fraction:g}.</source>
         <translation>Der Auswahlsatz ist {fraction:g}.</translation>
     </message>
@@ -16718,7 +16724,8 @@ Rückgabewerte:
         <translation>Gemeinsame Ergebnisse werden gezogen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/best_guess.py" line="+81"/>
+        <location filename="../../app/sfumato/engine/disclosure/best_guess.py" line="+77"/>
+        <location line="+7"/>
         <source>Weighing released values</source>
         <translation>Freigegebene Werte werden bewertet</translation>
     </message>
@@ -16773,7 +16780,7 @@ Rückgabewerte:
         <translation>Anfragen sind gezogen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/estimate_tails.py" line="+241"/>
+        <location filename="../../app/sfumato/engine/disclosure/estimate_tails.py" line="+266"/>
         <source>Inverting the perturbation matrix</source>
         <translation>Die Übergangsmatrix wird invertiert</translation>
     </message>
@@ -16869,7 +16876,7 @@ Rückgabewerte:
         <translation>Geben Sie Anteile von Werten an, die vorkommen.</translation>
     </message>
     <message>
-        <location line="+194"/>
+        <location line="+205"/>
         <source>The retention probability {retention:g} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {retention:g} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -16879,7 +16886,7 @@ Rückgabewerte:
         <translation>Bei 0 gibt es nichts, woraus sich schätzen ließe, und bei 1 ist nichts verborgen: Wählen Sie eine Zahl dazwischen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/group_risk.py" line="+164"/>
+        <location filename="../../app/sfumato/engine/disclosure/group_risk.py" line="+177"/>
         <source>The published tests are for one retention probability; this release has one for each value.</source>
         <translation>Die veröffentlichten Tests gelten für eine einzige Beibehaltungswahrscheinlichkeit; diese Freigabe hat eine für jeden Wert.</translation>
     </message>
@@ -16889,12 +16896,12 @@ Rückgabewerte:
         <translation>Wählen Sie den exakten Test.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+12"/>
         <source>Groups are examined</source>
         <translation>Gruppen sind geprüft</translation>
     </message>
     <message>
-        <location line="+427"/>
+        <location line="+428"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/release.py" line="+406"/>
         <source>Moving {parameter}</source>
         <translation>{parameter} wird verändert</translation>
@@ -16998,7 +17005,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/disclosure/mixed_files.py" line="+225"/>
-        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+524"/>
+        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+519"/>
         <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+160"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
@@ -17149,13 +17156,13 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine der beiden Rollen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/criteria.py" line="+274"/>
+        <location filename="../../app/sfumato/engine/generalization/criteria.py" line="+293"/>
         <source>k-anonymity</source>
         <translation>k-Anonymität</translation>
     </message>
     <message>
         <location line="+20"/>
-        <location filename="../../app/sfumato/project/release/views.py" line="+103"/>
+        <location filename="../../app/sfumato/project/release/views.py" line="+80"/>
         <source>Choose a k from 1 to {units:,}, or state another unit of protection.</source>
         <translation>Wählen Sie ein k von 1 bis {units:,} oder geben Sie eine andere Schutzeinheit an.</translation>
     </message>
@@ -17225,7 +17232,7 @@ Rückgabewerte:
         <translation>Entropie-l-Diversität</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+18"/>
         <source>l is {l:g}, and the whole table as one class reaches an entropy of log {reached}.</source>
         <translation>l ist {l:g}, und die ganze Tabelle als eine Klasse erreicht eine Entropie von log {reached}.</translation>
     </message>
@@ -17245,7 +17252,7 @@ Rückgabewerte:
         <translation>rekursive (c,l)-Diversität</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+16"/>
         <source>Choose a c above 0.</source>
         <translation>Wählen Sie ein c über 0.</translation>
     </message>
@@ -17275,7 +17282,7 @@ Rückgabewerte:
         <translation>t-Nähe</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+23"/>
         <source>Choose a t from 0 to 1.</source>
         <translation>Wählen Sie ein t von 0 bis 1.</translation>
     </message>
@@ -17290,34 +17297,37 @@ Rückgabewerte:
         <translation>In jeder Klasse sind die Werte wie in der ganzen Tabelle verteilt, bis auf {t:g}.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+14"/>
+        <source>covered share</source>
+        <translation>abgedeckter Anteil</translation>
+    </message>
+    <message>
+        <location line="+47"/>
         <source>non-centralized distinct l-diversity</source>
         <translation>dezentrale unterscheidbare l-Diversität</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <location filename="../../app/sfumato/project/publication/joint_search.py" line="+217"/>
+        <location line="+86"/>
         <source>The other holders&apos; tables together narrow somebody&apos;s value to {weakest} {weakest:value|values} already, whatever is published beside them.</source>
         <translation>Schon die Tabellen der anderen Stellen zusammen grenzen jemandes Wert auf {weakest} {weakest:Wert|Werte} ein, was auch immer daneben veröffentlicht wird.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="-70"/>
         <source>Some values in the other holders&apos; tables occur nowhere in this one: beside them even the whole table as one class leaves only {reached} {reached:value|values}.</source>
         <translation>Einige Werte in den Tabellen der anderen Stellen kommen in dieser nirgends vor: Neben ihnen lässt selbst die ganze Tabelle als eine Klasse nur {reached} {reached:Wert|Werte} übrig.</translation>
     </message>
     <message>
-        <location line="+72"/>
+        <location line="+82"/>
         <source>l is {l:g}, and {occurring} different sensitive {occurring:value occurs|values occur} in the table.</source>
         <translation>l ist {l:g}, und in der Tabelle {occurring:kommt|kommen} {occurring} {occurring:verschiedener sensibler Wert|verschiedene sensible Werte} vor.</translation>
     </message>
     <message>
-        <location line="-79"/>
-        <location filename="../../app/sfumato/project/publication/joint_search.py" line="+2"/>
+        <location line="-10"/>
         <source>Choose an l of at most {weakest}, or leave out the table that is the cause.</source>
         <translation>Wählen Sie ein l von höchstens {weakest} oder lassen Sie die Tabelle weg, die die Ursache ist.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="-70"/>
         <source>Choose an l of at most {reached}, or check that the tables are about the same people and that their values are spelled the same.</source>
         <translation>Wählen Sie ein l von höchstens {reached} oder prüfen Sie, ob die Tabellen von denselben Personen handeln und ihre Werte gleich geschrieben sind.</translation>
     </message>
@@ -17337,12 +17347,12 @@ Rückgabewerte:
         <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen, auch nicht von jemandem, der die Tabellen der anderen Stellen hat und die öffentlichen Zählungen {known} kennt und sonst nichts darüber, wie viele Personen in denselben Klassen mehrerer Tabellen sind.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+40"/>
         <source>Choose an l from 1 to {occurring}.</source>
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/publication.py" line="+414"/>
+        <location filename="../../app/sfumato/engine/generalization/publication.py" line="+404"/>
         <source>Give {names} one more level with a single group, or leave {count:it|them} out.</source>
         <translation>Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {count:diese Spalte|diese Spalten} weg.</translation>
     </message>
@@ -17793,7 +17803,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/project/document/entry_plan.py" line="+368"/>
-        <location filename="../../app/sfumato/project/rules/text.py" line="+254"/>
+        <location filename="../../app/sfumato/project/rules/text.py" line="+255"/>
         <source>Keep one of them.</source>
         <translation>Behalten Sie eine davon.</translation>
     </message>
@@ -18068,19 +18078,17 @@ Rückgabewerte:
         <translation>Es ist kein Kriterium gewählt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/uniform/adoption.py" line="+350"/>
-        <location filename="../../app/sfumato/engine/mechanisms/uniform/mechanism.py" line="+214"/>
+        <location filename="../../app/sfumato/engine/mechanisms/uniform/adoption.py" line="+347"/>
         <source>The retention probability {level} of an adopted release is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} einer übernommenen Freigabe liegt nicht zwischen 0 und 1.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/engine/mechanisms/uniform/mechanism.py" line="+1"/>
         <source>State the level at which it was released: above 0 and below 1.</source>
         <translation>Geben Sie die Stufe an, auf der sie freigegeben wurde: über 0 und unter 1.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/uniform/mechanism.py" line="+18"/>
+        <location filename="../../app/sfumato/engine/mechanisms/uniform/mechanism.py" line="+223"/>
         <source>Two adopted releases of the level {level:g} differ in {count:,} {count:row|rows}, first in row {row:,}.</source>
         <translation>Zwei übernommene Freigaben der Stufe {level:g} unterscheiden sich in {count:,} {count:Zeile|Zeilen}, zuerst in Zeile {row:,}.</translation>
     </message>
@@ -18383,7 +18391,7 @@ Rückgabewerte:
         <translation>Die Beibehaltungswahrscheinlichkeit des Werts {entry} liegt nicht zwischen 0 und 1.</translation>
     </message>
     <message>
-        <location line="+187"/>
+        <location line="+192"/>
         <source>The release can&apos;t tell {count} {count:value|values} of the domain apart ({entries}): {count:it is|they are} replaced at random, always or nearly so.</source>
         <translation>Die Freigabe kann {count} {count:Wert|Werte} des Wertebereichs ({entries}) nicht unterscheiden: {count:Er wird|Sie werden} immer oder fast immer zufällig ersetzt.</translation>
     </message>
@@ -18393,7 +18401,7 @@ Rückgabewerte:
         <translation>Wählen Sie für alle bis auf einen davon eine Beibehaltungswahrscheinlichkeit über 0.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/__init__.py" line="+36"/>
+        <location filename="../../app/sfumato/engine/mechanisms/__init__.py" line="+37"/>
         <source>This version of Sfumato has no mechanism called {name}.</source>
         <translation>Diese Version von Sfumato hat kein Verfahren namens {name}.</translation>
     </message>
@@ -18403,7 +18411,7 @@ Rückgabewerte:
         <translation>Bekannt sind: {known}. Öffnen Sie das Projekt mit einer neueren Version oder wählen Sie eines davon.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+43"/>
         <source>No mechanism protects {columns} together.</source>
         <translation>Kein Verfahren schützt {columns} gemeinsam.</translation>
     </message>
@@ -18433,7 +18441,7 @@ Rückgabewerte:
         <translation>Eine Leiter hat auf einer Stufe eine Freigabe: Berichtigen Sie eine der Stufen oder führen Sie eine der Dateien neben der Leiter.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+17"/>
         <location filename="../../app/sfumato/project/document/adopted_files.py" line="+145"/>
         <source>What the settings tell of adopted releases can&apos;t be read.</source>
         <translation>Was die Einstellungen über übernommene Freigaben sagen, ist nicht lesbar.</translation>
@@ -18449,13 +18457,13 @@ Rückgabewerte:
         <translation>es gibt mindestens eine Gruppe, sei sie auch leer</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="-196"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="-192"/>
         <location filename="../../app/sfumato/engine/mechanisms/setting_specs.py" line="+202"/>
         <source>{mechanism} has no setting called {name}.</source>
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+573"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+584"/>
         <source>{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>{told} Das ist aus {rows:,} gleichmäßig gezogenen {rows:Zeile|Zeilen} geschätzt.</translation>
     </message>
@@ -18465,13 +18473,13 @@ Rückgabewerte:
         <translation>Eine ordnungsgemäße Freigabe fällt hierbei seltener als einmal in {times:,.0f} Fällen durch.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+86"/>
+        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+93"/>
         <location line="+5"/>
         <location line="+20"/>
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="+179"/>
         <location line="+4"/>
-        <location filename="../../app/sfumato/engine/mechanisms/hadamard.py" line="+290"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+98"/>
+        <location filename="../../app/sfumato/engine/mechanisms/hadamard.py" line="+289"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+103"/>
         <location line="+4"/>
         <location filename="../../app/sfumato/project/adoption/rows.py" line="+344"/>
         <source>the table</source>
@@ -18480,7 +18488,7 @@ Rückgabewerte:
     <message>
         <location line="-24"/>
         <location line="+25"/>
-        <location line="+374"/>
+        <location line="+358"/>
         <location line="+23"/>
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="+185"/>
         <location filename="../../app/sfumato/engine/mechanisms/hadamard.py" line="-1"/>
@@ -18492,7 +18500,7 @@ Rückgabewerte:
         <translation>Freigegebene Werte</translation>
     </message>
     <message>
-        <location line="-417"/>
+        <location line="-401"/>
         <source>their true value</source>
         <translation>ihren wahren Wert</translation>
     </message>
@@ -18512,14 +18520,14 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location line="+371"/>
+        <location line="+355"/>
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="-5"/>
         <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-6"/>
         <source>Values of the more trusted release</source>
         <translation>Werte der Freigabe mit höherem Vertrauen</translation>
     </message>
     <message>
-        <location line="-370"/>
+        <location line="-354"/>
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="+1"/>
         <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+1"/>
         <source>Values of the less trusted release</source>
@@ -18536,7 +18544,7 @@ Rückgabewerte:
         <translation>was die mit höherem Vertrauen zeigt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-454"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-465"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-35"/>
         <source>Number of records</source>
         <translation>Zahl der Datensätze</translation>
@@ -18565,7 +18573,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+20"/>
-        <location filename="../../app/sfumato/engine/mechanisms/uniform/adoption.py" line="-174"/>
+        <location filename="../../app/sfumato/engine/mechanisms/uniform/adoption.py" line="-171"/>
         <source>There are too few records to examine how replaced values spread.</source>
         <translation>Es sind zu wenige Datensätze, um zu prüfen, wie ersetzte Werte sich verteilen.</translation>
     </message>
@@ -18600,15 +18608,15 @@ Rückgabewerte:
         <translation>{kept:,} von {records:,} {records:Datensatz|Datensätzen} ({share:.2%}) {kept:zeigt|zeigen} {what}; erwartet werden {expected_share:.2%} (Wahrscheinlichkeit {chance:.2g}). {alarm}</translation>
     </message>
     <message>
-        <location line="+38"/>
-        <location line="+348"/>
+        <location line="+35"/>
+        <location line="+335"/>
         <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+79"/>
-        <location line="+304"/>
+        <location line="+296"/>
         <source>Privacy loss</source>
         <translation>Privatheitsverlust</translation>
     </message>
     <message>
-        <location line="-347"/>
+        <location line="-334"/>
         <source>The logarithm of the most by which a release multiplies anyone&apos;s odds (local differential privacy).</source>
         <translation>Der Logarithmus des größten Faktors, um den eine Freigabe die Chancen erhöht (lokale Differential Privacy).</translation>
     </message>
@@ -18634,19 +18642,17 @@ Rückgabewerte:
         <translation>Der größte Faktor, um den eine Freigabe die Chancen auf irgendetwas über einen Wert erhöht.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+12"/>
         <source>How values are distributed in a group of records can be estimated, the better the larger the group. That is what the release is for.</source>
         <translation>Wie Werte in einer Gruppe von Datensätzen verteilt sind, lässt sich schätzen, umso besser, je größer die Gruppe ist. Dazu dient die Freigabe.</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+209"/>
         <source>Whoever knows that records depend on one another (relatives, visits of one person) can learn more from several of them together.</source>
         <translation>Wer weiß, dass Datensätze voneinander abhängen (Verwandte, Besuche einer Person), kann aus mehreren zusammen mehr erfahren.</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+2"/>
         <source>That somebody is in the table, and the columns that are released as they are, stay visible.</source>
         <translation>Dass jemand in der Tabelle ist und die unverändert freigegebenen Spalten bleiben sichtbar.</translation>
     </message>
@@ -18661,12 +18667,12 @@ Rückgabewerte:
         <translation>Legen Sie für jedes Merkmal einen Eintrag im Regelwerk an.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+33"/>
+        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+42"/>
         <source>Group its numbers into bins, or choose a mechanism for numbers.</source>
         <translation>Teilen Sie ihre Zahlen in Klassen ein oder wählen Sie ein Verfahren für Zahlen.</translation>
     </message>
     <message>
-        <location line="-233"/>
+        <location line="-221"/>
         <source>The domain of column {column} has a single value, so there is nothing to hide among.</source>
         <translation>Der Wertebereich der Spalte {column} hat nur einen Wert, daher gibt es nichts, worunter er sich verbergen ließe.</translation>
     </message>
@@ -18676,7 +18682,7 @@ Rückgabewerte:
         <translation>Nehmen Sie die anderen Werte, die vorkommen könnten, in ihren Wertebereich auf.</translation>
     </message>
     <message>
-        <location line="+239"/>
+        <location line="+227"/>
         <source>{mechanism} takes {most:,} {most:value|values} at most; the domain of column {column} has {size:,}.</source>
         <translation>{mechanism} nimmt höchstens {most:,} {most:Wert|Werte}; der Wertebereich der Spalte {column} hat {size:,}.</translation>
     </message>
@@ -18686,17 +18692,17 @@ Rückgabewerte:
         <translation>Wählen Sie gleichverteilte Ersetzung oder Grenzen je Wert oder gruppieren Sie die Werte.</translation>
     </message>
     <message>
-        <location line="+255"/>
+        <location line="+251"/>
         <source>Values of the domain</source>
         <translation>Werte des Wertebereichs</translation>
     </message>
     <message>
-        <location line="-265"/>
+        <location line="-261"/>
         <source>{mechanism} works on categories, and column {column} is numeric without bins.</source>
         <translation>{mechanism} setzt Kategorien voraus, und die Spalte {column} enthält Zahlen ohne Klassen.</translation>
     </message>
     <message>
-        <location line="+265"/>
+        <location line="+261"/>
         <source>What a value can become.</source>
         <translation>Was aus einem Wert werden kann.</translation>
     </message>
@@ -18736,29 +18742,27 @@ Rückgabewerte:
         <translation>Keine Vermutung steigt um mehr als das.</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+6"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+20"/>
         <source>Highest belief after {belief:g}</source>
         <translation>Höchste Vermutung nach {belief:g}</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+3"/>
         <source>Whoever held something to be at most {belief:g} probable comes to hold it at most this probable.</source>
         <translation>Wer etwas mit einer Wahrscheinlichkeit von höchstens {belief:g} annahm, nimmt es danach höchstens mit dieser an.</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+30"/>
         <source>If it is known that its value was another in each edition, the loss about which ones is ε = {total} at worst, where it is {one} for a value that is known to have stayed. No figure bounds what is revealed about whether it stayed.</source>
         <translation>Ist bekannt, dass der Wert in jeder Ausgabe ein anderer war, so beträgt der Verlust darüber, welche es waren, schlimmstenfalls ε = {total}; für einen bekanntermaßen gleich gebliebenen Wert beträgt er {one}. Keine Zahl begrenzt, was darüber verraten wird, ob er gleich blieb.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="-9"/>
         <source>This release says nothing about anyone&apos;s {name}: all of it is random.</source>
         <translation>Diese Freigabe sagt nichts über irgendjemandes {name}: Alles daran ist zufällig.</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+37"/>
         <source>Give a number.</source>
         <translation>Geben Sie eine Zahl an.</translation>
     </message>
@@ -18891,7 +18895,7 @@ Rückgabewerte:
     <message>
         <location line="+15"/>
         <location line="+2"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-332"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-315"/>
         <source>Missing numbers</source>
         <translation>Fehlende Zahlen</translation>
     </message>
@@ -18929,7 +18933,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/mechanism.py" line="+89"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+129"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+338"/>
         <source>Noise level</source>
         <translation>Rauschstufe</translation>
     </message>
@@ -18989,19 +18993,17 @@ Rückgabewerte:
         <translation>Das Gaußsche Rauschen umfasst kein Merkmal.</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+70"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+11"/>
         <source>Column {column} is not numeric, or its numbers are grouped into bins, so no noise can be added to it.</source>
         <translation>Spalte {column} enthält keine Zahlen, oder ihre Zahlen sind in Klassen eingeteilt; daher lässt sich kein Rauschen hinzufügen.</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+2"/>
         <source>Read it as numbers without bins, or choose a mechanism for categories.</source>
         <translation>Lesen Sie sie als Zahlen ohne Klassen oder wählen Sie ein Verfahren für Kategorien.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/mechanism.py" line="+36"/>
         <source>how large the noise on {names} is</source>
         <translation>wie groß das Rauschen auf {names} ist</translation>
     </message>
@@ -19058,7 +19060,7 @@ Rückgabewerte:
         <translation>Geben Sie die Streuung der Spalte an oder messen Sie mit einem größeren ε0.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="-200"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="-198"/>
         <source>The normalized error {error:g} is not between 0 and 1.</source>
         <translation>Der normierte Fehler {error:g} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -19113,13 +19115,12 @@ Rückgabewerte:
         <translation>Wie Zahlen in einer Gruppe von Datensätzen verteilt sind und wie sie voneinander abhängen, lässt sich schätzen, umso besser, je größer die Gruppe ist. Dazu dient die Freigabe.</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+239"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-39"/>
         <source>Which numbers are missing stays visible.</source>
         <translation>Welche Zahlen fehlen, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/promise.py" line="+7"/>
         <source>Noise that does not vary as the attributes do can partly be filtered out with the help of the other attributes.</source>
         <translation>Rauschen, das nicht so schwankt wie die Merkmale, lässt sich mithilfe der anderen Merkmale teilweise herausfiltern.</translation>
     </message>
@@ -19588,9 +19589,9 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="+86"/>
-        <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+297"/>
+        <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+290"/>
         <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+92"/>
-        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="+337"/>
+        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="+333"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
     </message>
@@ -19610,7 +19611,7 @@ Rückgabewerte:
         <translation>Eine Übergangsmatrix gibt an, mit welcher Wahrscheinlichkeit jeder Wert als jeder andere freigegeben wird.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/best_matrix.py" line="+93"/>
+        <location filename="../../app/sfumato/analysis/best_matrix.py" line="+97"/>
         <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+103"/>
         <source>others</source>
         <translation>andere</translation>
@@ -19621,17 +19622,17 @@ Rückgabewerte:
         <translation>Diese Freigabe kann alles bis auf einen Wert von jemandes {name} ausschließen: Für {shown} sagt sie nichts zu, weil Nullen der Matrix keinen Zweifel lassen.</translation>
     </message>
     <message>
-        <location line="-254"/>
+        <location line="-248"/>
         <source>Normalise the matrix, or correct one of its probabilities.</source>
         <translation>Normieren Sie die Matrix oder berichtigen Sie eine ihrer Wahrscheinlichkeiten.</translation>
     </message>
     <message>
-        <location line="+261"/>
+        <location line="+255"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value by at most {gamma}.</source>
         <translation>Was auch immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location line="-302"/>
+        <location line="-296"/>
         <source>Give one row and one column for each value.</source>
         <translation>Geben Sie für jeden Wert eine Zeile und eine Spalte an.</translation>
     </message>
@@ -19711,7 +19712,7 @@ Rückgabewerte:
         <translation>Geben Sie mindestens einer davon eine Wahrscheinlichkeit.</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+31"/>
         <source>Paste rows of numbers.</source>
         <translation>Fügen Sie Zeilen von Zahlen ein.</translation>
     </message>
@@ -19813,7 +19814,7 @@ Rückgabewerte:
         <translation>Entfernen Sie ihn oder nehmen Sie den Wert in den Wertebereich auf.</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+47"/>
         <source>Values {first} and {second} of the domain have the same name.</source>
         <translation>Die Werte {first} und {second} des Wertebereichs haben denselben Namen.</translation>
     </message>
@@ -19843,13 +19844,12 @@ Rückgabewerte:
         <translation>Entfernen Sie die Grenze, oder nehmen Sie den Wert in den Wertebereich auf.</translation>
     </message>
     <message>
-        <location line="+54"/>
-        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+13"/>
+        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="+33"/>
         <source>The limits of {value} don&apos;t fit together: ρ1 = {rho1}, ρ2 = {rho2}.</source>
         <translation>Die Grenzen von {value} passen nicht zusammen: ρ1 = {rho1}, ρ2 = {rho2}.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="+50"/>
         <source>all other combinations</source>
         <translation>allen anderen Kombinationen</translation>
     </message>
@@ -19864,7 +19864,7 @@ Rückgabewerte:
         <translation>Freigaben werden gezogen</translation>
     </message>
     <message>
-        <location line="-304"/>
+        <location line="-292"/>
         <source>How much of the profile is kept: 1 meets the limits exactly, less keeps less of every value, more exceeds them.</source>
         <translation>Wie viel vom Profil beibehalten wird: 1 hält die Grenzen genau ein, weniger behält von jedem Wert weniger bei, mehr überschreitet sie.</translation>
     </message>
@@ -19909,7 +19909,7 @@ Rückgabewerte:
         <translation>der Name des Werts</translation>
     </message>
     <message>
-        <location line="+192"/>
+        <location line="+180"/>
         <source>Per-value limits</source>
         <translation>Grenzen je Wert</translation>
     </message>
@@ -19919,12 +19919,12 @@ Rückgabewerte:
         <translation>Jeder Wert hat eine eigene Grenze und wird so oft beibehalten, wie diese erlaubt; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="-142"/>
+        <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="-175"/>
         <source>The limits leave nothing of any value: every retention probability is 0.</source>
         <translation>Die Grenzen lassen von keinem Wert etwas übrig: Jede Beibehaltungswahrscheinlichkeit ist 0.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="-174"/>
+        <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="-168"/>
         <source>The share of records whose combination is kept on purpose (with limits: of the combination that keeps most); the others are replaced at random.</source>
         <translation>Der Anteil der Datensätze, deren Kombination bewusst erhalten bleibt (mit Grenzen: bei der Kombination, die am meisten behält); die anderen werden zufällig ersetzt.</translation>
     </message>
@@ -19964,7 +19964,7 @@ Rückgabewerte:
         <translation>die Werte, nach ihren Spalten</translation>
     </message>
     <message>
-        <location line="+145"/>
+        <location line="+136"/>
         <source>Joint retention</source>
         <translation>Gemeinsame Beibehaltung</translation>
     </message>
@@ -20179,7 +20179,7 @@ Rückgabewerte:
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/distribution.py" line="+81"/>
+        <location filename="../../app/sfumato/engine/mechanisms/distribution.py" line="+76"/>
         <source>Share of an even distribution that is mixed in</source>
         <translation>Anteil einer Gleichverteilung, der beigemischt wird</translation>
     </message>
@@ -20441,13 +20441,12 @@ Rückgabewerte:
         <translation>die Spalten, nach denen Datensätze gruppiert werden; ohne die Angabe alle, die freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="-427"/>
-        <location line="+209"/>
+        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="-380"/>
         <location filename="../../app/sfumato/engine/mechanisms/hadamard.py" line="-86"/>
-        <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="-417"/>
-        <location line="+383"/>
+        <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="-408"/>
+        <location line="+374"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+28"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/mechanism.py" line="+96"/>
-        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-227"/>
         <source>Retention probability</source>
         <translation>Beibehaltungswahrscheinlichkeit</translation>
     </message>
@@ -20507,7 +20506,7 @@ Rückgabewerte:
         <translation>die öffentlichen Spalten</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-95"/>
+        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-319"/>
         <source>How values are distributed over many groups together can be estimated, the better the more groups there are. That is what the release is for.</source>
         <translation>Wie Werte über viele Gruppen zusammen verteilt sind, lässt sich schätzen, umso besser, je mehr Gruppen es sind. Dazu dient die Freigabe.</translation>
     </message>
@@ -20527,7 +20526,7 @@ Rückgabewerte:
         <translation>Wie veröffentlicht, wird von jedem Wert derselbe Anteil gezogen. Wer in einer neu gezogenen Gruppe schon alle anderen kennt, kann über die letzte Person mehr erfahren, als der Chancenfaktor sagt.</translation>
     </message>
     <message>
-        <location line="+69"/>
+        <location line="+68"/>
         <source>Relative error</source>
         <translation>Relativer Fehler</translation>
     </message>
@@ -20552,13 +20551,12 @@ Rückgabewerte:
         <translation>Pr</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+0"/>
-        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="+2"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-1"/>
         <source>A value is kept on purpose this often.</source>
         <translation>So oft wird eine Ausprägung absichtlich beibehalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-90"/>
+        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-87"/>
         <source>In a group that is resampled, values are assigned to its rows at random: there they no longer belong to the rest of their row, such as another sensitive column.</source>
         <translation>In einer neu gezogenen Gruppe werden Werte zufällig auf die Zeilen verteilt: Dort gehören sie nicht mehr zum Rest ihrer Zeile, etwa zu einer anderen sensiblen Spalte.</translation>
     </message>
@@ -20578,12 +20576,12 @@ Rückgabewerte:
         <translation>Mehr Datensätze werden gezogen, wo Schranken für den größten Anteil, mit Rauschen gemessen, es erlauben (ε0 = {epsilon:g}). Eine Schranke ist mit einer Wahrscheinlichkeit von höchstens {failing:.3g} % zu klein, was diese Angaben einschließen.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+12"/>
         <source>Privacy loss of the bounds on shares</source>
         <translation>Privatheitsverlust der Schranken für Anteile</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+20"/>
         <source>No draw multiplies anyone&apos;s odds on the value it was made from by more.</source>
         <translation>Keine Ziehung erhöht die Chancen auf den Wert, aus dem sie stammt, stärker.</translation>
     </message>
@@ -20749,7 +20747,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/release.py" line="-292"/>
-        <location filename="../../app/sfumato/project/release/release_stream.py" line="+202"/>
+        <location filename="../../app/sfumato/project/release/release_stream.py" line="+203"/>
         <source>Copying what was drawn</source>
         <translation>Kopiert wird, was gezogen wurde</translation>
     </message>
@@ -20837,7 +20835,7 @@ Rückgabewerte:
         <translation>Wo beide Dateien verschiedene Werte zeigen und die mit höherem Vertrauen einen ersetzten, zeigt die mit geringerem in {count:,} von {records:,} {records:Datensatz|Datensätzen} ({count_2:.2%}) den wahren Wert; auf einer Leiter werden {expected:.2%} erwartet (Wahrscheinlichkeit {shown}).</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+51"/>
         <source>{kept:,} of {records:,} {records:record|records} {kept:shows its|show their} true value</source>
         <translation>{kept:,} von {records:,} {records:Datensatz|Datensätzen} {kept:zeigt seinen|zeigen ihren} wahren Wert</translation>
     </message>
@@ -20867,7 +20865,7 @@ Rückgabewerte:
         <translation>Wer sie alle hat, gibt dem wahren Wert im Mittel eine Wahrscheinlichkeit von {found:.1%}; mit einer Leiter derselben Stufen wären es {fitting:.1%}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="-208"/>
+        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+1"/>
         <source>The share of values that are kept on purpose; the others are replaced at random.</source>
         <translation>Der Anteil der Werte, die absichtlich beibehalten werden; die anderen werden zufällig ersetzt.</translation>
     </message>
@@ -20887,7 +20885,7 @@ Rückgabewerte:
         <translation>Entfernen Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+371"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+6"/>
         <source>This release shows everyone&apos;s true {name}: it promises nothing.</source>
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
     </message>
@@ -20967,14 +20965,12 @@ Rückgabewerte:
         <translation>Geben Sie eine kleine Zahl wie 0,1 an.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/randomness/record_ids.py" line="+315"/>
-        <location filename="../../app/sfumato/project/next_edition.py" line="+490"/>
+        <location filename="../../app/sfumato/engine/randomness/record_ids.py" line="+324"/>
         <source>The record key {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Der Datensatzschlüssel {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/next_edition.py" line="+1"/>
         <source>Fill the key in, choose another record key, or identify records by position.</source>
         <translation>Ergänzen Sie den Schlüssel, wählen Sie einen anderen oder bestimmen Sie Datensätze nach ihrer Position.</translation>
     </message>
@@ -21246,7 +21242,7 @@ Rückgabewerte:
         <translation>Andere könnten das über eine Person wissen; wenn das niemand kann, kennzeichnen Sie es als nicht sensibel.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/relations.py" line="+77"/>
+        <location filename="../../app/sfumato/engine/table/relations.py" line="+80"/>
         <source>{name} =</source>
         <translation>{name} =</translation>
     </message>
@@ -21279,13 +21275,13 @@ Rückgabewerte:
         <location line="+29"/>
         <location line="+16"/>
         <location line="+142"/>
-        <location line="+38"/>
-        <location line="+92"/>
+        <location line="+39"/>
+        <location line="+99"/>
         <source>Looking for columns that follow from others</source>
         <translation>Spalten, die aus anderen folgen, werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/repeated_units.py" line="+136"/>
+        <location filename="../../app/sfumato/engine/table/repeated_units.py" line="+137"/>
         <source>The column {column} says which rows belong together, and it is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Die Spalte {column} sagt, welche Zeilen zusammengehören, und sie fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -21533,7 +21529,7 @@ Rückgabewerte:
         <translation>{columns} {count:wird als Pseudonym|werden als Pseudonyme} freigegeben, in allen Zeilen mit gleichem Wert dasselbe: Zeilen lassen sich dadurch verknüpfen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="+120"/>
+        <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="+118"/>
         <location filename="../../app/sfumato/formats/bundles/readme.py" line="+102"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
@@ -21554,7 +21550,7 @@ Rückgabewerte:
         <translation>Wie die Bezeichnungen von {column} noch gröber werden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/packages.py" line="+418"/>
+        <location filename="../../app/sfumato/formats/bundles/packages.py" line="+420"/>
         <source>{path} is not a bundle: it has no {description}. It holds {count} {count:table|tables}.</source>
         <translation>{path} ist kein Datenpaket: Es hat keine {description}. Es enthält {count} {count:Tabelle|Tabellen}.</translation>
     </message>
@@ -21565,7 +21561,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-217"/>
-        <location filename="../../app/sfumato/formats/bundles/reading.py" line="+551"/>
+        <location filename="../../app/sfumato/formats/bundles/reading.py" line="+547"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -23060,7 +23056,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/formats/statistical/writing.py" line="+20"/>
         <location filename="../../app/sfumato/formats/table_format.py" line="+322"/>
         <location filename="../../app/sfumato/project/release/release_stream.py" line="+72"/>
-        <location line="+45"/>
+        <location line="+49"/>
         <location filename="../../app/sfumato/report/writing.py" line="+133"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
@@ -23330,18 +23326,17 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location line="+46"/>
+        <location line="+44"/>
         <source>Show them in Excel, or let hidden rows and columns be read.</source>
         <translation>Blenden Sie sie in Excel ein, oder lassen Sie ausgeblendete Zeilen und Spalten lesen.</translation>
     </message>
     <message>
-        <location line="-43"/>
-        <location line="+46"/>
+        <location line="-35"/>
         <source>Read hidden rows and columns</source>
         <translation>Ausgeblendete Zeilen und Spalten lesen</translation>
     </message>
     <message>
-        <location line="-39"/>
+        <location line="-4"/>
         <source>Choose another sheet.</source>
         <translation>Wählen Sie ein anderes Blatt.</translation>
     </message>
@@ -23351,12 +23346,12 @@ Rückgabewerte:
         <translation>Das Blatt von {file} hat keine Zeilen.</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+38"/>
         <source>The sheet of {file} hides all its columns.</source>
         <translation>Das Blatt von {file} blendet alle seine Spalten aus.</translation>
     </message>
     <message>
-        <location line="-92"/>
+        <location line="-90"/>
         <source>Change what becomes of bad values.</source>
         <translation>Ändern Sie, was mit fehlerhaften Werten geschieht.</translation>
     </message>
@@ -23720,7 +23715,7 @@ Rückgabewerte:
         <translation>Prüfen Sie Adresse und Netz oder fragen Sie den Betreiber des Servers.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/tables/statistical.py" line="-308"/>
+        <location filename="../../app/sfumato/formats/tables/statistical.py" line="-327"/>
         <source>{file} is an SPSS file with a password, and encrypted.</source>
         <translation>{file} ist eine SPSS-Datei mit Passwort und verschlüsselt.</translation>
     </message>
@@ -23730,7 +23725,12 @@ Rückgabewerte:
         <translation>Öffnen Sie sie in SPSS, und speichern Sie sie ohne Passwort.</translation>
     </message>
     <message>
-        <location line="+122"/>
+        <location line="+34"/>
+        <source>In {title} this file is weighted by {column}; here each record counts once. Give the column the role of a weight, and recipients are told how to use it.</source>
+        <translation>In {title} ist diese Datei mit {column} gewichtet; hier zählt jeder Datensatz einmal. Geben Sie der Spalte die Rolle eines Gewichts, dann erfahren Empfänger, wie sie es verwenden.</translation>
+    </message>
+    <message>
+        <location line="+107"/>
         <source>{file} holds bytes that are no text (strL), first in column number {column}, row {row}.</source>
         <translation>{file} enthält Bytes, die kein Text sind (strL), zuerst in Spalte Nummer {column}, Zeile {row}.</translation>
     </message>
@@ -23809,7 +23809,7 @@ Rückgabewerte:
         <translation>Die Datei enthält {count} {count:Tabelle|Tabellen}: {table} wird gelesen. Als Blatt lässt sich eine andere wählen: {others}.</translation>
     </message>
     <message>
-        <location line="-415"/>
+        <location line="-434"/>
         <location line="+52"/>
         <source>SPSS</source>
         <translation>SPSS</translation>
@@ -23855,7 +23855,7 @@ Rückgabewerte:
         <translation>Schreiben Sie sie in UTF-8 neu oder lesen Sie eine Abfrage ohne ihre Spalte.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+39"/>
+        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+58"/>
         <location line="+62"/>
         <source>Stata</source>
         <translation>Stata</translation>
@@ -23926,7 +23926,7 @@ Rückgabewerte:
         <translation>Prüfen Sie, ob die Datei da ist, Sie sie verwenden dürfen und auf dem Datenträger Platz ist; versuchen Sie es dann erneut: {title}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/project_file.py" line="-164"/>
+        <location filename="../../app/sfumato/project/project_file.py" line="-416"/>
         <source>it was interrupted, and then an unsealed state was accepted</source>
         <translation>Sie wurde unterbrochen, und danach wurde ein nicht versiegelter Zustand angenommen</translation>
     </message>
@@ -24303,7 +24303,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/project/rules/generalization.py" line="+147"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+520"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+522"/>
         <location filename="../../app/sfumato/project/rules/text.py" line="+147"/>
         <source>Correct it.</source>
         <translation>Berichtigen Sie ihn.</translation>
@@ -24454,13 +24454,12 @@ Rückgabewerte:
         <translation>Stellen Sie eine Kopie des Projekts aus der Zeit vor der Änderung wieder her. Bis dahin können Sie das Projekt schreibgeschützt öffnen und seine Einträge mit den freigegebenen Dateien vergleichen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/project_file.py" line="+165"/>
-        <location filename="../../app/sfumato/project/recovery_sheet.py" line="+1"/>
+        <location filename="../../app/sfumato/project/project_file.py" line="+417"/>
         <source>Check the name, or choose the project where it is now.</source>
         <translation>Prüfen Sie den Namen oder wählen Sie das Projekt dort, wo es jetzt liegt.</translation>
     </message>
     <message>
-        <location line="+264"/>
+        <location line="+18"/>
         <source>Choose another name, or open the project that is there.</source>
         <translation>Wählen Sie einen anderen Namen oder öffnen Sie das dort liegende Projekt.</translation>
     </message>
@@ -24481,7 +24480,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/publication/joint_search.py" line="-97"/>
+        <location filename="../../app/sfumato/project/publication/joint_search.py" line="+122"/>
         <location line="+6"/>
         <source>Choose a safe node.</source>
         <translation>Wählen Sie einen sicheren Knoten.</translation>
@@ -24523,7 +24522,7 @@ Rückgabewerte:
         <translation>Bringen Sie die alte Datei zurück oder wählen Sie die neue.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/prepared.py" line="+149"/>
+        <location filename="../../app/sfumato/project/publication/prepared.py" line="+144"/>
         <source>Nothing is decided about a generalized table yet.</source>
         <translation>Über eine vergröberte Tabelle ist noch nichts entschieden.</translation>
     </message>
@@ -24615,7 +24614,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="-42"/>
         <location filename="../../app/sfumato/formats/bundles/readme.py" line="-236"/>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+88"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="+89"/>
         <location filename="../../app/sfumato/report/decision.py" line="+33"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
@@ -24641,7 +24640,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/continued.py" line="+199"/>
+        <location filename="../../app/sfumato/project/publication/continued.py" line="+200"/>
         <source>No edition can follow with counterfeits, since {why}.</source>
         <translation>Mit erfundenen Datensätzen kann keine Ausgabe folgen, denn {why}.</translation>
     </message>
@@ -24656,19 +24655,17 @@ Rückgabewerte:
         <translation>Nachsehen, wer hinzukam und wer ausschied</translation>
     </message>
     <message>
-        <location line="+141"/>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+141"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="+574"/>
         <source>The generalized table does not keep what was asked when it is read again, so it is not published.</source>
         <translation>Beim Wiedereinlesen hält die vergröberte Tabelle nicht, was verlangt wurde, daher wird sie nicht veröffentlicht.</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+2"/>
         <source>Look for labels that two classes share, and give them different names.</source>
         <translation>Suchen Sie nach Bezeichnungen, die zwei Klassen teilen, und geben Sie ihnen verschiedene Namen.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location filename="../../app/sfumato/project/publication/continued.py" line="+149"/>
         <source>Each record looks like at least {others} {others:other|others}, counterfeits included, in the columns that are shown more coarsely.</source>
         <translation>Jeder Datensatz gleicht in den vergröbert gezeigten Spalten mindestens {others} {others:anderen|anderen}, erfundene eingeschlossen.</translation>
     </message>
@@ -24683,7 +24680,7 @@ Rückgabewerte:
         <translation>Dies ist Ausgabe {edition} der Tabelle. Jede Person tritt einmal ein, in einer Gruppe, und ihr Datensatz bleibt, wie er damals war. {counterfeits:,} der {rows:,} {rows:Datensatz|Datensätze} {counterfeits:ist erfunden und gehört|sind erfunden und gehören} zu niemandem, der jetzt in der Tabelle ist: {left:,} {left:steht für jemanden, der ausschied|stehen für Personen, die ausschieden}, und {made:,} {made:wurde|wurden} hinzugefügt, damit eine Gruppe genug Werte zeigt. Welche das sind, wird nicht gesagt. {missing:,} {missing:Person ist|Personen sind} in der Tabelle und {missing:wird|werden} nicht gezeigt. Anteile und Anzahlen gelten für Datensätze, erfundene eingeschlossen: Von den gezeigten Personen hatten bei ihrem Eintritt höchstens {counterfeits:,} weniger einen Wert, als Sie Datensätze zählen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+69"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="-369"/>
         <source>Or publish in spite of it by stating a reason, which the ledger keeps.</source>
         <translation>Oder veröffentlichen Sie trotzdem mit einer Begründung, die das Freigabeverzeichnis aufbewahrt.</translation>
     </message>
@@ -24748,7 +24745,7 @@ Rückgabewerte:
         <translation>Vergleichen Sie sie mit dem Paket jener Ausgabe: Sie darf folgen, wenn beide von jeder Person genug Werte offenlassen. Oder öffnen Sie die damalige Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/continued.py" line="-113"/>
+        <location filename="../../app/sfumato/project/publication/continued.py" line="-108"/>
         <location filename="../../app/sfumato/project/publication/publish.py" line="+73"/>
         <source>Describing the table</source>
         <translation>Die Tabelle wird beschrieben</translation>
@@ -24825,7 +24822,7 @@ Rückgabewerte:
         <translation>Geben Sie den Zeilen alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+261"/>
+        <location line="+262"/>
         <source>The values of column {column} don&apos;t fit the type that the plan states for it.</source>
         <translation>Die Werte der Spalte {column} passen nicht zu dem Typ, den der Plan dafür angibt.</translation>
     </message>
@@ -24890,7 +24887,7 @@ Rückgabewerte:
         <translation>Die Zahl der Datensätze und wie viele davon Werte der unverändert freigegebenen Spalten teilen, wird genau offengelegt.</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+23"/>
         <source>The parameters that recipients get with {entry} were computed from the exact table, so anyone who knows all other records can work out a person&apos;s {entry}</source>
         <translation>Die Parameter, die Empfänger mit {entry} erhalten, wurden aus der genauen Tabelle berechnet; wer alle anderen Datensätze kennt, kann daraus {entry} einer Person errechnen</translation>
     </message>
@@ -25046,7 +25043,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/attacker.py" line="-256"/>
-        <location filename="../../app/sfumato/project/release/table_survey.py" line="+297"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+298"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
     </message>
@@ -25078,7 +25075,7 @@ Rückgabewerte:
         <location line="+235"/>
         <location filename="../../app/sfumato/project/release/batched_views.py" line="+583"/>
         <location filename="../../app/sfumato/project/release/prepared.py" line="+196"/>
-        <location filename="../../app/sfumato/project/release/table_survey.py" line="+215"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+214"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
@@ -25150,7 +25147,7 @@ Rückgabewerte:
         <translation>Sagen Sie mehr über die Person, oder erlauben Sie mehr Speicher.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/bucket_counts.py" line="+230"/>
+        <location filename="../../app/sfumato/project/release/bucket_counts.py" line="+229"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -25200,7 +25197,7 @@ Rückgabewerte:
         <translation>Geben Sie die ganze Tabelle auf einmal frei.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/byproducts.py" line="-283"/>
+        <location filename="../../app/sfumato/project/release/byproducts.py" line="-281"/>
         <source>{names} share the pseudonyms of {column}: together they can lay their rows beside each other, and know of each {column} all that any of them was given.</source>
         <translation>{names} teilen die Pseudonyme von {column}: Gemeinsam können sie ihre Zeilen nebeneinanderlegen und wissen zu jedem {column} alles, was irgendeiner von ihnen erhalten hat.</translation>
     </message>
@@ -25210,7 +25207,7 @@ Rückgabewerte:
         <translation>Andere Empfänger haben dieselben Pseudonyme von {column}: Wer Freigaben mit ihren zusammenlegt, kann die Zeilen nebeneinanderlegen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/regenerate.py" line="+275"/>
+        <location filename="../../app/sfumato/project/release/regenerate.py" line="+285"/>
         <source>The project has no column {name} any more.</source>
         <translation>Das Projekt hat keine Spalte {name} mehr.</translation>
     </message>
@@ -25240,7 +25237,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine Rolle oder öffnen Sie die Tabelle, für die dieses Projekt angelegt wurde.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/next_edition.py" line="-275"/>
+        <location filename="../../app/sfumato/project/next_edition.py" line="+216"/>
         <location filename="../../app/sfumato/project/release/release_compatibility.py" line="+66"/>
         <source>Release from the table of then, or begin a new project with a record-key column, which lets later editions of the table follow.</source>
         <translation>Geben Sie aus der damaligen Tabelle frei oder beginnen Sie ein neues Projekt mit einer Spalte als Datensatzschlüssel, die spätere Ausgaben der Tabelle zulässt.</translation>
@@ -25341,7 +25338,12 @@ Rückgabewerte:
         <translation>den Datensatzschlüssel {record_key}</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+34"/>
+        <source>{key} {keys:is|are} released from {count} editions of the table.</source>
+        <translation>{key} {keys:wird|werden} aus {count} Ausgaben der Tabelle freigegeben.</translation>
+    </message>
+    <message>
+        <location line="+38"/>
         <source>A record that shows a different value in a later edition, released at the same level, proves that a true value in its group has changed; a group without a change shows the same values.</source>
         <translation>Ein Datensatz, der in einer späteren Ausgabe auf derselben Stufe einen anderen Wert zeigt, beweist, dass sich in seiner Gruppe ein wahrer Wert geändert hat; eine Gruppe ohne Änderung zeigt dieselben Werte.</translation>
     </message>
@@ -25351,12 +25353,7 @@ Rückgabewerte:
         <translation>Ein Datensatz, der in einer späteren Ausgabe auf derselben Stufe einen anderen Wert zeigt, hat sich sicher geändert; ein nicht geänderter Datensatz zeigt denselben Wert.</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <source>{key} is released from {count} editions of the table.</source>
-        <translation>{key} wird aus {count} Ausgaben der Tabelle freigegeben.</translation>
-    </message>
-    <message>
-        <location line="+6"/>
+        <location line="+7"/>
         <source>Whoever has several editions can find out which records only one of them has, however many share what is shown of these.</source>
         <translation>Wer mehrere Ausgaben hat, kann herausfinden, welche Datensätze nur eine von ihnen hat, gleich wie viele in dem übereinstimmen, was von diesen gezeigt wird.</translation>
     </message>
@@ -25407,13 +25404,11 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+58"/>
-        <location filename="../../app/sfumato/project/release/release.py" line="-19"/>
         <source>Open the table under Data, then release.</source>
         <translation>Öffnen Sie die Tabelle unter Daten und geben Sie dann frei.</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../app/sfumato/project/release/release.py" line="+0"/>
         <source>The project has no source table.</source>
         <translation>Das Projekt hat keine Quelltabelle.</translation>
     </message>
@@ -25448,7 +25443,7 @@ Rückgabewerte:
         <translation>Niemand namens {name} genehmigt Freigaben dieses Projekts.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/release.py" line="+4"/>
+        <location filename="../../app/sfumato/project/release/release.py" line="-15"/>
         <source>The table has {found} {found:row|rows}, and the project&apos;s source table has {expected}.</source>
         <translation>Die Tabelle hat {found} {found:Zeile|Zeilen} und die Quelltabelle des Projekts {expected}.</translation>
     </message>
@@ -25463,12 +25458,12 @@ Rückgabewerte:
         <translation>Fügen Sie unter Regelwerk Empfänger hinzu.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/uniqueness.py" line="-148"/>
+        <location filename="../../app/sfumato/project/release/uniqueness.py" line="-154"/>
         <source>Under Attributes, mark columns that nobody needs as identifying, so that they are left out, or group their values into bins; under Policy, show the quasi-identifiers more coarsely.</source>
         <translation>Kennzeichnen Sie unter Merkmale Spalten, die niemand braucht, als direkt identifizierend, sodass sie weggelassen werden, oder teilen Sie ihre Werte in Klassen ein; zeigen Sie unter Regelwerk die Quasi-Identifikatoren gröber.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="-253"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="-252"/>
         <source>Nobody holds anything yet: give recipients levels of trust.</source>
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
     </message>
@@ -25498,13 +25493,13 @@ Rückgabewerte:
         <translation>Gemeinsam können diese {count:,} etwas mehr über {attribute} erfahren als {best} allein, weil freigegebene Zahlen gerundet oder begrenzt sind.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+16"/>
         <source>No file changes anyone&apos;s odds on a record&apos;s value more than {odds:.3g}-fold.</source>
         <translation>Keine Datei ändert die Chancen auf den Wert eines Datensatzes um mehr als den Faktor {odds:.3g}.</translation>
     </message>
     <message>
         <location line="+21"/>
-        <location filename="../../app/sfumato/project/release/bucket_counts.py" line="+295"/>
+        <location filename="../../app/sfumato/project/release/bucket_counts.py" line="+305"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
     </message>
@@ -25604,7 +25599,7 @@ Rückgabewerte:
         <translation>Einzigartig allein in den Quasi-Identifikatoren ({columns}): {alone:,}.</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+54"/>
         <source>{alone:,} of {records:,} {records:record|records} {alone:is|are} unique on {shown}: anyone who knows these values of {alone:a|such a} person can find the person&apos;s row.</source>
         <translation>{alone:,} von {records:,} {records:Datensatz|Datensätzen} {alone:ist|sind} in {shown} einzigartig: Wer diese Werte {alone:einer|einer solchen} Person kennt, kann ihre Zeile finden.</translation>
     </message>
@@ -25629,13 +25624,12 @@ Rückgabewerte:
         <translation>{columns} {count:ist|sind} auch sensibel und {count:wird|werden} weggelassen: Die Bedingung an jede Klasse gilt nur für {shown}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-359"/>
-        <location filename="../../app/sfumato/project/release/uniqueness.py" line="-124"/>
+        <location line="-123"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique units are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/uniqueness.py" line="+16"/>
+        <location line="+15"/>
         <source>No unit (records with the same {unit}) is unique on {shown}; the smallest group with the same values has records of {smallest:,} of {units:,} {units:unit|units}.</source>
         <translation>Keine Einheit (Datensätze mit gleichem {unit}) ist in {shown} einzigartig; die kleinste Gruppe mit gleichen Werten hat Datensätze von {smallest:,} der {units:,} {units:Einheit|Einheiten}.</translation>
     </message>
@@ -25801,7 +25795,7 @@ Rückgabewerte:
         <translation>Wählen Sie Stufen, die alle mindestens so hoch oder alle höchstens so hoch wie jene sind, oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/views.py" line="-321"/>
+        <location filename="../../app/sfumato/project/release/views.py" line="-273"/>
         <source>The quasi-identifier {column} has no hierarchy, so {recipient} can&apos;t be given a coarser view of it.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Hierarchie, daher kann {recipient} keine gröbere Sicht darauf erhalten.</translation>
     </message>
@@ -25831,7 +25825,7 @@ Rückgabewerte:
         <translation>Geben Sie {less} Stufe {fine} oder höher oder {more} Stufe {coarse} oder niedriger.</translation>
     </message>
     <message>
-        <location line="+192"/>
+        <location line="+144"/>
         <source>At {recipient}&apos;s levels {suppressed:,} of {rows:,} {rows:record|records} {suppressed:has|have} to be suppressed for k = {k}, and at most {allowed:,} may be.</source>
         <translation>Auf den Stufen von {recipient} {suppressed:muss|müssen} {suppressed:,} von {rows:,} {rows:Datensatz|Datensätzen} unterdrückt werden, um k = {k} einzuhalten; höchstens {allowed:,} {allowed:darf|dürfen} es sein.</translation>
     </message>
@@ -25856,7 +25850,12 @@ Rückgabewerte:
         <translation>Das k von {recipient} ist {k}, und die {rows:,} freigegebenen {rows:Datensatz gehört|Datensätze gehören} zu {units:,} {units:Einheit|Einheiten}: k zählt Datensätze mit gleichem {unit} einmal.</translation>
     </message>
     <message>
-        <location line="-45"/>
+        <location line="+40"/>
+        <source>Beyond their levels, at most {share:.1%} of their cells show *, which is a value of its own.</source>
+        <translation>Über ihre Stufen hinaus zeigen höchstens {share:.1%} ihrer Zellen *, was ein eigener Wert ist.</translation>
+    </message>
+    <message>
+        <location line="-85"/>
         <source>Find the levels again, raise some of them, or let more records be suppressed.</source>
         <translation>Lassen Sie die Stufen erneut suchen, erhöhen Sie einige davon oder lassen Sie mehr Datensätze unterdrücken.</translation>
     </message>
@@ -25876,12 +25875,7 @@ Rückgabewerte:
         <translation>Jeder Datensatz teilt das, was von {names} gezeigt wird, mit Datensätzen von mindestens {others}. Datensätze mit gleichem {unit} sind eine Einheit; zu dem, was von mehreren davon zusammen gezeigt wird, passen womöglich weniger.</translation>
     </message>
     <message>
-        <location line="+11"/>
-        <source>At most {share:.1%} of their cells show * instead, which is a value of its own.</source>
-        <translation>Höchstens {share:.1%} ihrer Zellen zeigen stattdessen *, was ein eigener Wert ist.</translation>
-    </message>
-    <message>
-        <location line="+7"/>
+        <location line="+19"/>
         <source>At most {share:.1%} of the records show * for all of them.</source>
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
@@ -25934,7 +25928,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/rules/generalization.py" line="-298"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="-289"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="-291"/>
         <source>the table has no such column.</source>
         <translation>Die Tabelle hat keine solche Spalte.</translation>
     </message>
@@ -25980,7 +25974,7 @@ Rückgabewerte:
     <message>
         <location line="+29"/>
         <location line="+11"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+115"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+117"/>
         <source>the number is out of range.</source>
         <translation>Die Zahl liegt außerhalb des Bereichs.</translation>
     </message>
@@ -26155,7 +26149,7 @@ Rückgabewerte:
         <translation>Eine Tabelle wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="-366"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="-368"/>
         <source>the table has no column {column}.</source>
         <translation>Die Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -26295,7 +26289,7 @@ Rückgabewerte:
         <translation>Der Schlüssel attributes fehlt oder ist leer.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+16"/>
         <source>there is no mechanism {found}.</source>
         <translation>Es gibt kein Verfahren {found}.</translation>
     </message>
@@ -26682,7 +26676,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/approval.py" line="-289"/>
-        <location filename="../../app/sfumato/project/recovery_sheet.py" line="-5"/>
+        <location filename="../../app/sfumato/project/recovery_sheet.py" line="+121"/>
         <location filename="../../app/sfumato/project/store/secret.py" line="-22"/>
         <source>Choose a passphrase of several words.</source>
         <translation>Wählen Sie eine Passphrase aus mehreren Wörtern.</translation>
@@ -27081,7 +27075,7 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak_rows.py" line="+63"/>
+        <location filename="../../app/sfumato/project/verification/leak_rows.py" line="+62"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
@@ -27499,12 +27493,12 @@ Rückgabewerte:
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/material.py" line="+203"/>
+        <location filename="../../app/sfumato/report/material.py" line="+204"/>
         <source>Reading the ledger</source>
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
     <message>
-        <location line="+129"/>
+        <location line="+141"/>
         <source>Weighing the coalition of everybody with {key}</source>
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
@@ -28383,7 +28377,7 @@ Rückgabewerte:
         <translation>Werte von {name} in der Tabelle:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="-268"/>
+        <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="-256"/>
         <location filename="../../app/sfumato/report/sections.py" line="+1"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -28629,7 +28623,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/table_survey.py" line="-279"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="-278"/>
         <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+121"/>
         <location filename="../../app/sfumato/ui/state/insights.py" line="+123"/>
         <source>Counting values</source>
@@ -28804,7 +28798,7 @@ Rückgabewerte:
         <translation>Es wird kopiert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/project_file.py" line="-143"/>
+        <location filename="../../app/sfumato/project/project_file.py" line="-155"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
@@ -29015,7 +29009,7 @@ Rückgabewerte:
         <translation>Geben Sie noch einmal frei; endet Spark wieder, so geben Sie ihm mehr Speicher, oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/release_stream.py" line="-105"/>
+        <location filename="../../app/sfumato/project/release/release_stream.py" line="-109"/>
         <source>more than {most:,} {most:sample|samples}</source>
         <translation>mehr als {most:,} {most:gezogenem Wert|gezogenen Werten}</translation>
     </message>
@@ -29080,19 +29074,17 @@ Rückgabewerte:
         <translation>Noch ist keine Spalte sensibel.</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <location line="+62"/>
+        <location line="+67"/>
         <source>Open the table, to see whether its values fit.</source>
         <translation>Öffnen Sie die Tabelle, um zu sehen, ob ihre Werte passen.</translation>
     </message>
     <message>
-        <location line="-58"/>
-        <location line="+61"/>
+        <location line="+2"/>
         <source>The values of {columns} are being read.</source>
         <translation>Die Werte von {columns} werden gelesen.</translation>
     </message>
     <message>
-        <location line="-58"/>
+        <location line="-62"/>
         <source>Every column has a role, and the values of {columns} fit.</source>
         <translation>Jede Spalte hat eine Rolle, und die Werte von {columns} passen.</translation>
     </message>
@@ -29132,7 +29124,7 @@ Rückgabewerte:
         <translation>{recipient} hat noch keine Stufe für {key}.</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+44"/>
         <source>Nothing can be released yet.</source>
         <translation>Noch kann nichts freigegeben werden.</translation>
     </message>
@@ -29187,7 +29179,7 @@ Rückgabewerte:
         <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/writing.py" line="+161"/>
+        <location filename="../../app/sfumato/formats/bundles/writing.py" line="+144"/>
         <source>Description for archives (DDI-Codebook 2.5)</source>
         <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
     </message>
@@ -29203,7 +29195,7 @@ Rückgabewerte:
         <translation>Zeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-337"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-26"/>
         <source>Size, shape and independence of the noise</source>
         <translation>Stärke, Form und Unabhängigkeit des Rauschens</translation>
     </message>
@@ -29253,7 +29245,7 @@ Rückgabewerte:
         <translation>Die Spannweite beträgt {reach:.1f} Standardabweichungen: eng genug für Rauschen im Verhältnis zu ihr, das jedermanns Chancen begrenzt.</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+49"/>
         <source>The bounds of {name} were measured in the table, with noise, and are published: that multiplies anyone&apos;s odds by at most {odds} (ε0 = {epsilon:g}). The figures above include it.</source>
         <translation>Die Grenzen von {name} wurden in der Tabelle gemessen, mit Rauschen, und werden veröffentlicht: Das erhöht die Chancen auf irgendetwas höchstens um den Faktor {odds} (ε0 = {epsilon:g}). Die Angaben oben enthalten das.</translation>
     </message>
@@ -29293,13 +29285,12 @@ Rückgabewerte:
         <translation>Eine Zahl unter {lowest} oder über {highest} wird freigegeben, als wäre sie diese Grenze.</translation>
     </message>
     <message>
-        <location line="+13"/>
-        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-241"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-29"/>
         <source>The published bounds multiply anyone&apos;s odds by at most e^ε0.</source>
         <translation>Die veröffentlichten Grenzen erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+13"/>
         <source>Privacy loss of the bounds</source>
         <translation>Privatheitsverlust der Grenzen</translation>
     </message>
@@ -29314,7 +29305,7 @@ Rückgabewerte:
         <translation>Nichts Freigegebenes erhöht die Chancen zwischen zwei Zahlen stärker.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+5"/>
         <source>Standard deviation of the noise</source>
         <translation>Standardabweichung des Rauschens</translation>
     </message>
@@ -29560,7 +29551,12 @@ Rückgabewerte:
         <translation>Schätzungen aus dieser Matrix können diese Werte nicht unterscheiden: {named}.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
+        <source>In return, anyone&apos;s odds on a value are multiplied by up to {after}, as far as no limit forbids it; with the retention probabilities, by up to {before}.</source>
+        <translation>Dafür steigen die Chancen auf einen Wert bis auf das {after}-Fache, soweit keine Grenze es verbietet; mit den Beibehaltungswahrscheinlichkeiten bis auf das {before}-Fache.</translation>
+    </message>
+    <message>
+        <location line="+6"/>
         <source>For counting, the retention probabilities in force are the better choice.</source>
         <translation>Zum Zählen sind die geltenden Beibehaltungswahrscheinlichkeiten die bessere Wahl.</translation>
     </message>
@@ -29570,7 +29566,7 @@ Rückgabewerte:
         <translation>Die oberste Sprosse der Leiter ist die Matrix selbst. Andere Empfänger behalten ihre Stufe oder bekommen die nächste darunter, deren größter Chancenfaktor nicht größer ist als zuvor.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+64"/>
         <source>{columns} has no limits of single values, within which a matrix could be the best.</source>
         <translation>{columns} hat keine Grenzen für einzelne Werte, innerhalb derer eine Matrix die beste sein könnte.</translation>
     </message>
@@ -29580,21 +29576,17 @@ Rückgabewerte:
         <translation>Schützen Sie es zuerst durch Grenzen je Wert.</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <location filename="../../app/sfumato/commands/policy.py" line="+7"/>
-        <location filename="../../app/sfumato/project/document/members.py" line="+142"/>
+        <location filename="../../app/sfumato/engine/mechanisms/adoption.py" line="-56"/>
         <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
         <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/commands/policy.py" line="+1"/>
-        <location filename="../../app/sfumato/project/document/members.py" line="+1"/>
         <source>Take the adopted release away first.</source>
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location filename="../../app/sfumato/analysis/best_matrix.py" line="+8"/>
         <source>The best matrix would give away counts of {columns} that its promise does not include: the frequencies were measured in the table.</source>
         <translation>Die beste Matrix würde Anzahlen von {columns} preisgeben, die ihre Zusicherung nicht enthält: Die Häufigkeiten wurden in der Tabelle gemessen.</translation>
     </message>
@@ -29604,7 +29596,7 @@ Rückgabewerte:
         <translation>Lassen Sie alle Werte gleich viel zählen, oder geben Sie Anteile an, die ohne die Tabelle bekannt sind.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+17"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+21"/>
         <source>Nothing protects {columns} together.</source>
         <translation>Nichts schützt {columns} gemeinsam.</translation>
     </message>
@@ -29684,7 +29676,7 @@ Rückgabewerte:
         <translation>sagen, was festgelegt würde, und nichts speichern</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/hierarchical.py" line="+70"/>
+        <location filename="../../app/sfumato/engine/mechanisms/hierarchical.py" line="+65"/>
         <source>Share of the replacements that stay in the chapter</source>
         <translation>Anteil der Ersetzungen, die im Kapitel bleiben</translation>
     </message>
@@ -31029,7 +31021,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein kleineres l, oder verbergen Sie mehr von den Spalten, nach denen die Zählungen gehen.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+8"/>
         <source>Beside the other holders&apos; tables, no levels keep {l} {l:value|values} for everybody; the best keep {best}.</source>
         <translation>Neben den Tabellen der anderen Stellen bewahrt keine Wahl von Stufen für alle {l} {l:Wert|Werte}; die beste bewahrt {best}.</translation>
     </message>
@@ -31307,7 +31299,7 @@ Rückgabewerte:
         <translation>{rule}, {sampling} (wie eingestellt): {error:.0f} %.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/safe_plan.py" line="+77"/>
+        <location filename="../../app/sfumato/analysis/safe_plan.py" line="+78"/>
         <source>Trusted partner</source>
         <translation>Vertrauenswürdiger Partner</translation>
     </message>
@@ -31372,7 +31364,7 @@ Rückgabewerte:
         <translation>Was festgelegt ist, wird geprüft</translation>
     </message>
     <message>
-        <location line="+93"/>
+        <location line="+100"/>
         <source>No column is sensitive, so there is nothing to protect.</source>
         <translation>Keine Spalte ist sensibel, also gibt es nichts zu schützen.</translation>
     </message>
@@ -31412,7 +31404,7 @@ Rückgabewerte:
         <translation>Wichtig, damit von ihnen eher als von anderen etwas erhalten bleibt: {columns}.</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+56"/>
         <source>{recipient} {k}</source>
         <translation>{recipient} {k}</translation>
     </message>
@@ -31437,7 +31429,7 @@ Rückgabewerte:
         <translation>Auch weggelassen, weil einzelne Zellen nichts von ihnen sagen würden: {columns}.</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+23"/>
         <source>Trying remedies for {count} {count:danger|dangers}</source>
         <translation>Abhilfen für {count} {count:Gefahr|Gefahren} werden versucht</translation>
     </message>
@@ -31798,7 +31790,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/project/publication/followed.py" line="+253"/>
+        <location filename="../../app/sfumato/project/publication/followed.py" line="+252"/>
         <source>several rows of a unit come and go together</source>
         <translation>mehrere Zeilen einer Einheit zusammen kommen und gehen</translation>
     </message>
@@ -31858,7 +31850,7 @@ Rückgabewerte:
         <translation>Es bleibt nichts. Allen als * gezeigt, also am besten weggelassen: {left}.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+8"/>
         <source>What each further column costs: {count:,} of {records:,} {records:record|records} {count:is|are} suppressed for {recipient} today, and {allowed:,} may be; with one column more it would be {costs}.</source>
         <translation>Was jede weitere Spalte kostet: {count:,} von {records:,} {records:Datensatz|Datensätzen} {count:ist|sind} heute für {recipient} unterdrückt, {allowed:,} dürfen es sein; mit einer Spalte mehr wären es {costs}.</translation>
     </message>
@@ -31998,7 +31990,7 @@ Rückgabewerte:
         <translation>das ε dieser Zähltabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+207"/>
+        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+217"/>
         <source>Adding columns one by one</source>
         <translation>Spalten einzeln hinzunehmen</translation>
     </message>
@@ -32144,7 +32136,7 @@ Rückgabewerte:
         <translation>{kept:,} von {records:,} {records:Datensatz|Datensätzen} ({share:.2%}) {kept:zeigt|zeigen} ein Symbol des wahren Schlüssels; {expected_share:.2%} sind zu erwarten (Wahrscheinlichkeit {chance:.2g}).</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/recovery_sheet.py" line="+10"/>
+        <location filename="../../app/sfumato/project/recovery_sheet.py" line="+4"/>
         <source>recovery sheet</source>
         <translation>Wiederherstellungsblatt</translation>
     </message>
@@ -32834,7 +32826,7 @@ Rückgabewerte:
         <translation>Die größten Anteile werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-117"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-119"/>
         <source>Deciding who gets what</source>
         <translation>Entscheiden, wer was bekommt</translation>
     </message>
@@ -32860,14 +32852,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location line="+6"/>
-        <location line="+23"/>
+        <location line="+33"/>
         <source>Choose another column.</source>
         <translation>Wählen Sie eine andere Spalte.</translation>
     </message>
     <message>
-        <location line="-24"/>
-        <location line="+23"/>
+        <location line="-1"/>
         <source>{column} has {count} {count:value|values}, too many for a table.</source>
         <translation>{column} hat {count} {count:Wert|Werte}, zu viele für eine Tabelle.</translation>
     </message>
@@ -32905,7 +32895,7 @@ Rückgabewerte:
         <translation>Zusammengehörige Zeilen werden gesucht</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location line="+60"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -32936,7 +32926,7 @@ Rückgabewerte:
         <translation>Die Quelltabelle wird gelesen</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+43"/>
         <source>Connect again…</source>
         <translation>Neu verbinden&#xa0;…</translation>
     </message>
@@ -32986,7 +32976,7 @@ Rückgabewerte:
         <translation>Zeigen, wo die Quelltabelle liegt</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+42"/>
         <source>The new edition has {rows} {rows:row|rows}.</source>
         <translation>Die neue Ausgabe hat {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -33037,7 +33027,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/steps.py" line="+253"/>
+        <location filename="../../app/sfumato/ui/state/steps.py" line="+254"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
@@ -33294,7 +33284,7 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-147"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-148"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
