@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def document(record_key: str | None = None, **changes: object) -> Document:
             Recipient("Institute B", {"illness": {"retention_probability": 0.3}}),
         ),
     )
-    return settled if not changes else settled.__class__(**{**vars(settled), **changes})
+    return replace(settled, **changes)
 
 
 def new_project(folder: Path, settled: Document | None = None) -> ProjectFile:

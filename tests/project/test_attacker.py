@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,7 +76,7 @@ def document(mechanism: str = "uniform", **changes: object) -> Document:
             for name, level in levels.items()
         ),
     )
-    return whole if not changes else Document(**{**vars(whole), **changes})
+    return replace(whole, **changes)
 
 
 def test_an_attacker_usually_knows_the_quasi_identifiers() -> None:

@@ -220,10 +220,8 @@ def test_the_preview_shows_the_release_and_honest_intervals(qtbot, session):
 
 def test_the_mechanism_can_be_chosen_for_an_attribute(qtbot, panel):
     open_groups(panel.session)
-    document = panel.session.document
-    plain = document.__class__(
-        **{**vars(document), "policy": (PolicyEntry(("disease",), "uniform"),)}
-    )
+    policy = (PolicyEntry(("disease",), "uniform"),)
+    plain = replace(panel.session.document, policy=policy)
     panel.session.edit("Uniform", plain)
     panel.page.mechanism.set_value("reconstruction")
     panel.page.mechanism.chosen.emit("reconstruction")

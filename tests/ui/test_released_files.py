@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -116,7 +117,7 @@ def test_another_edition_of_the_table_is_told(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
     session = page.session
     source = session.document.source.__class__("/elsewhere.csv", "1" * 64, 400)
-    session.edit("x", session.document.__class__(**{**vars(session.document), "source": source}))
+    session.edit("x", replace(session.document, source=source))
     wait_for_jobs(qtbot, session)
     assert plain(page.files.sentence).startswith("That can't be told: what Clinic A holds was made")
     assert not page.files.plot.isVisible()
