@@ -134,7 +134,7 @@ def test_releases_go_into_the_folder_in_sight_though_the_project_is_saved_elsewh
 
 def test_levels_are_told_in_words_and_those_that_are_alike_once(ready):
     form, document = ready.form, ready.session.document
-    assert form.model.index(0, 1).data() == "disease: Retention probability p = 0.6"
+    assert form.model.index(0, 1).data() == "disease: Retention probability p\u00a0=\u00a00.6"
     hunch = {"rho1": 0.1, "rho2": 0.65}
     specs = [replace(s, role=Role.SENSITIVE) if s.name == "ward" else s for s in document.columns]
     entry = replace(document.policy[0], attributes=("ward",))

@@ -23,6 +23,7 @@ from sfumato.formats.language import columns_known, day, localized, moment, show
 _SYMBOL: Final = 3
 """How many letters a symbol has at most, such as σ²."""
 THIN_SPACE = "\u202f"
+UNBROKEN = "\u00a0"
 _BESIDE_SIGN = re.compile(r"(?<=\d) (?=%)|(?<=±) (?=\d)")
 
 
@@ -85,7 +86,7 @@ def rich_text(text: str) -> str:
 
     Qt takes a thin space in HTML for one at which lines may end.
     """
-    text = text.replace(THIN_SPACE, "\u00a0")
+    text = text.replace(THIN_SPACE, UNBROKEN)
     names = _A_NAME.sub(r'<span style="font-weight:600">\1</span>', escape(text, quote=False))
     return unmarked(names).replace("\n", "<br>")
 
@@ -179,7 +180,8 @@ def level_words(mechanism: Mechanism, statement: Mapping[str, float]) -> str:
         (only,) = term.fields
         if len(spoken(only.title)) > _SYMBOL:  # a word, which the term's own name holds
             return f"{spoken(term.title)} = {number(statement[only.name])}"
-        return f"{spoken(term.title)} {term_text(term, statement)}"
+        told = term_text(term, statement).replace(" ", UNBROKEN)
+        return f"{spoken(term.title)} {told}"
     before, after = (f"{number(100.0 * statement[one.name])}{THIN_SPACE}%" for one in term.fields)
     words = QCoreApplication.translate("Levels", "a hunch of {before} rises to {after} at most")
     return filled_in(words, before=before, after=after)

@@ -153,6 +153,14 @@ def test_the_promise_is_what_the_law_in_hand_gives():
     assert "at most 4.5" in str(LAPLACE.promise(level, ATTRIBUTES, STATED).sentence)
 
 
+@pytest.mark.parametrize("highest", [90, 9_000_000])
+def test_the_noise_is_told_in_digits_that_people_read(highest):
+    settings = STATED | {"lowest": 0, "highest": highest, "step": highest // 90}
+    told = LAPLACE.published(1.0, ATTRIBUTES, settings).values["noise_spread"]
+    assert float(told.replace(",", "")) == pytest.approx(math.sqrt(2) * highest, rel=0.01)
+    assert "e" not in told
+
+
 def test_rows_of_a_unit_share_its_loss():
     assert LAPLACE.shared(2.0, 4, ATTRIBUTES, STATED) * 4 == 2.0
     with pytest.raises(LevelError):

@@ -544,6 +544,7 @@ class LaplaceNoiseOnNumbers(Mechanism):
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return the bounds, the step and the noise's rate, and a guide to estimate."""
         grid, law = self.grid(attributes, settings), self.law(level, attributes, settings)
+        spread = math.sqrt(law.variance) * float(grid.step)
         return PublishedFacts(
             parameters={
                 "epsilon": level,
@@ -559,7 +560,7 @@ class LaplaceNoiseOnNumbers(Mechanism):
             guide="laplace",
             values={
                 "epsilon": formatted(level, ".6g"),
-                "noise_spread": formatted(math.sqrt(law.variance) * float(grid.step), ".4g"),
+                "noise_spread": formatted(spread, ",.0f" if spread >= 1000.0 else ".4g"),
                 "lowest": _number(float(grid.lowest)),
                 "highest": _number(float(grid.highest)),
                 "step": _number(float(grid.step)),
