@@ -195,8 +195,8 @@ class DaskRows(EngineRows):
 def _how() -> str:
     """Return how rows are brought together: as Dask is set, or by tasks.
 
-    Where a worker is lost, tasks cost what was on it alone. Dask's own choice on a cluster begins
-    the whole shuffle anew and can wait for ever (dask/distributed, issue 8411).
+    Where a worker is lost, tasks cost what was on it alone; Dask's own choice on a cluster begins
+    the whole shuffle anew.
     """
     from dask import config
 

@@ -276,6 +276,11 @@
         <translation>Die übrigen {count} nennt sfumato worth --by.</translation>
     </message>
     <message>
+        <location line="+171"/>
+        <source>one row per person</source>
+        <translation>eine Zeile je Person</translation>
+    </message>
+    <message>
         <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+492"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
@@ -316,7 +321,7 @@
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="+107"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="-64"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
@@ -420,12 +425,7 @@
         <translation>Höchstens freigegebene Zeilen je Einheit</translation>
     </message>
     <message>
-        <location line="+20"/>
-        <source>nobody: one row each</source>
-        <translation>niemandem: je eine Zeile</translation>
-    </message>
-    <message>
-        <location line="+3"/>
+        <location line="+23"/>
         <source>no other</source>
         <translation>keiner weiteren</translation>
     </message>
@@ -2019,7 +2019,7 @@
 <context>
     <name>Errors</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/messages.py" line="+168"/>
+        <location filename="../../app/sfumato/ui/widgets/messages.py" line="+167"/>
         <source>The system refused a file: {reason}.</source>
         <translation>Das System hat eine Datei abgelehnt: {reason}.</translation>
     </message>
@@ -3008,7 +3008,7 @@
 <context>
     <name>Hyphenation</name>
     <message>
-        <location filename="../../app/sfumato/ui/look/wording.py" line="+239"/>
+        <location filename="../../app/sfumato/ui/look/wording.py" line="+241"/>
         <source>general|iz identifi|cation indistin|guish pseudo|nym recon|struct</source>
         <translation>ungs|wahrschein fehler|wahrschein wahrschein|lich lich|keit daten|schutz schutz|beauf beauf|tragt konstruktions|schutz rekon|stru freigabe|verzeichnis tabellen|kalkulation hoch|rechnung rechnungs|faktor teil|mengen mengen|eigenschaft standard|abweichung stichproben|gewicht stichproben|unikat werte|beschrift datensatz|schlüssel datensatz|kennung datensatz|nummer privatheits|verlust wieder|her umgebungs|variable gleichheits|zeichen neben|einander einander|leg aus|einander einander|lieg kalender|zeitr anführungs|zeichen re|identi identi|fi äquivalenz|klasse anfangs|buchstabe klassen|einteilung zeilen|reihenfolge einheits|kennung zusammen|gehör vertrauens|stufe vertrauens|leiter vertrauens|faktor aktuali|sierung veröffent|lich zusammen|fass zusammen|zufass zusammen|gefass zusammen|hängend zusammen|gestellt zusammen|gelegt zusammen|gesetzt zurück|verfolg schreib|geschützt zeichen|kodierung normal|verteil gleich|verteil unbe|rücksichtigt ununter|scheidbar unter|scheid probabi|listisch schlimmsten|falls unge|wöhnlich mittel|europäisch schlüssel|spalte ausge|schlossen durch|gesickert heraus|gegriffen heraus|gerechnet nachkomma|stelle grund|gesamtheit beispiel|tabelle original|tabelle entropie|verlust vertrags|partner übergangs|matri arbeits|schritt arbeits|speicher vorführ|projekt datei|deskriptor konfidenz|niveau chancen|faktor byte|reihenfolge tastatur|sprache unkennt|lich verall|gemein voraus|sichtlich vorge|schlagen schwer|wiegend über|schritten</translation>
     </message>
@@ -3621,12 +3621,12 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../app/sfumato/ui/look/wording.py" line="-74"/>
+        <location filename="../../app/sfumato/ui/look/wording.py" line="-75"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+19"/>
         <source>a hunch of {before} rises to {after} at most</source>
         <translation>eine Vermutung von {before} steigt auf höchstens {after}</translation>
     </message>
@@ -9976,12 +9976,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten werden angesehen</translation>
     </message>
     <message>
-        <location line="+26"/>
-        <source>Nobody gets anything yet: add somebody, or make a plan.</source>
-        <translation>Noch bekommt niemand etwas: Fügen Sie jemanden hinzu, oder planen Sie.</translation>
-    </message>
-    <message>
-        <location line="+88"/>
+        <location line="+114"/>
         <source>{column} is number {place} of {count} by importance</source>
         <translation>{column} steht nach Wichtigkeit an {place}. Stelle von {count}</translation>
     </message>
@@ -9991,7 +9986,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ziehen Sie ein Feld nach links für mehr und nach rechts für weniger, oder drücken Sie + und −.</translation>
     </message>
     <message>
-        <location line="+75"/>
+        <location line="+2"/>
+        <source>Nobody gets anything yet: add a recipient or make a plan.</source>
+        <translation>Noch bekommt niemand etwas: Fügen Sie einen Empfänger hinzu, oder planen Sie.</translation>
+    </message>
+    <message>
+        <location line="+73"/>
         <source>Change what {name} gets of {column}</source>
         <translation>Ändern, was {name} von {column} bekommt</translation>
     </message>
@@ -10993,7 +10993,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Progress</name>
     <message>
-        <location filename="../../app/sfumato/ui/look/wording.py" line="-74"/>
+        <location filename="../../app/sfumato/ui/look/wording.py" line="-75"/>
         <source>{n} s left</source>
         <translation>noch {n} s</translation>
     </message>
@@ -12602,7 +12602,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-5"/>
-        <location filename="../../app/sfumato/report/sections.py" line="+187"/>
+        <location filename="../../app/sfumato/report/sections.py" line="+186"/>
         <source>Every class of people alike keeps:</source>
         <translation>Jede Klasse gleicher Personen hält ein:</translation>
     </message>
@@ -16699,7 +16699,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/core/wording.py" line="+107"/>
-        <location filename="../../app/sfumato/formats/language.py" line="+150"/>
+        <location filename="../../app/sfumato/formats/language.py" line="+151"/>
         <source>“{text}”</source>
         <translation>„{text}“</translation>
     </message>
@@ -21961,7 +21961,7 @@ Rückgabewerte:
         <translation>Wert</translation>
     </message>
     <message>
-        <location line="+86"/>
+        <location line="+79"/>
         <source> With so few records, they are refused.</source>
         <translation> Bei so wenigen Datensätzen werden sie abgelehnt.</translation>
     </message>
@@ -24613,7 +24613,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="-42"/>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-236"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-229"/>
         <location filename="../../app/sfumato/project/publication/publish.py" line="+89"/>
         <location filename="../../app/sfumato/report/decision.py" line="+33"/>
         <source>the public</source>
@@ -27857,7 +27857,7 @@ Rückgabewerte:
         <translation>erhöht jedermanns Chancen höchstens um den Faktor {factor}</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+47"/>
         <source>What remains:</source>
         <translation>Was bleibt:</translation>
     </message>
@@ -28068,7 +28068,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/analysis/open_columns.py" line="-2"/>
         <location filename="../../app/sfumato/analysis/questions/record.py" line="+11"/>
         <location filename="../../app/sfumato/analysis/small_groups.py" line="+3"/>
-        <location filename="../../app/sfumato/report/decision.py" line="-121"/>
+        <location filename="../../app/sfumato/report/decision.py" line="-119"/>
         <location filename="../../app/sfumato/report/history.py" line="-96"/>
         <location line="+13"/>
         <location line="+43"/>
@@ -29325,7 +29325,7 @@ Rückgabewerte:
         <translation>So weit liegt eine freigegebene Zahl in 9 von 10 Fällen höchstens daneben.</translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location line="+69"/>
         <source>A standard deviation of {spread:g} is more noise than can be added.</source>
         <translation>Eine Standardabweichung von {spread:g} ist mehr Rauschen, als hinzukommen kann.</translation>
     </message>
@@ -30273,7 +30273,7 @@ Rückgabewerte:
         <translation>Die öffentlichen Zählungen {names} widersprechen den Tabellen: Auf keine Weise können Personen so in ihren Klassen sein, dass alles zusammenpasst.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+275"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+268"/>
         <source>a cross-table with intervals</source>
         <translation>eine Kreuztabelle mit Intervallen</translation>
     </message>

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from sfumato.engine.core.progress import Silent
+from sfumato.formats.language import four_digits
 from sfumato.report.blocks import Paragraph, ReportGrid
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
@@ -56,6 +59,23 @@ def test_each_attribute_has_its_own_figures(material):
     assert "e+" not in "".join(cell for row in own.rows for cell in row)
     apart = lines["Told apart 3 times in 4: income"]
     assert apart == sorted(apart)
+
+
+def test_large_noise_is_told_on_the_first_page_as_among_the_figures(material):
+    rows = {row[0]: row[1:] for row in grids(section(material))[1].rows}
+    page = compose(material, ReportOptions()).sections[0]
+    told = " ".join(str(cell) for one in grids(page) for row in one.rows for cell in row)
+    noise = rows["Noise added to income"]
+    assert any(len(each.replace(",", "")) > 4 for each in noise), "no noise is large"
+    assert all(f"= {each}" in told for each in noise)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(14630.2, "14,630"), (5_107_000.4, "5,107,000"), (0.94117, "0.9412"), (math.inf, "∞")],
+)
+def test_a_figure_is_written_as_people_read_it(value, words):
+    assert four_digits(value) == words
 
 
 def test_every_table_has_lines_and_every_line_its_cells(material):

@@ -10,6 +10,7 @@ ledger, the columns of a table) is the same in every language.
 from __future__ import annotations
 
 import gettext
+import math
 import re
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -170,6 +171,13 @@ def localized(number: str) -> str:
         return day(datetime.fromisoformat(number))
     marks = _MARKS.get(spoken().partition("_")[0])
     return number.translate(marks) if marks and _A_NUMBER.fullmatch(number) else value_name(number)
+
+
+def four_digits(value: float) -> str:
+    """Return a figure as people read it, for none is meant more exactly: ``14,630``, ``0.9412``."""
+    if not math.isfinite(value):
+        return "∞"
+    return localized(f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}")
 
 
 def value_name(name: str) -> str:

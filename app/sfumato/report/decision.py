@@ -12,7 +12,7 @@ from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.wording import Sentence, as_sentence, joined
 from sfumato.engine.mechanisms.base import Promise, PromiseFigure
 from sfumato.engine.mechanisms.promise_words import at_most
-from sfumato.formats.language import localized, said, worded
+from sfumato.formats.language import four_digits, said, worded
 from sfumato.formats.terms import TERM_TITLES, ReleaseTerms
 from sfumato.plots.axes import whole
 from sfumato.project.release.byproducts import byproducts_that_remain
@@ -160,12 +160,10 @@ def _figures(facts: tuple[PromiseFigure, ...]) -> Iterator[str]:
 
 
 def _figure(fact: PromiseFigure) -> str:
-    if not math.isfinite(fact.value) or fact.value == 0.0:
-        return "∞" if fact.value else "0"
-    if fact.symbol != "d":
-        return localized(f"{fact.value:,.4g}")
+    if not math.isfinite(fact.value) or fact.value == 0.0 or fact.symbol != "d":
+        return four_digits(fact.value)
     digits = 10.0 ** (math.floor(math.log10(fact.value)) - 3)  # no two that are told apart
-    return localized(f"{math.floor(fact.value / digits) * digits:,.4g}")
+    return four_digits(math.floor(fact.value / digits) * digits)
 
 
 def _remaining(material: ReportMaterial) -> Iterator[Block]:

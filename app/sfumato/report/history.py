@@ -10,7 +10,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import day, localized, moment, said, worded
+from sfumato.formats.language import day, four_digits, moment, said, worded
 from sfumato.plots.axes import percent, whole
 from sfumato.project.count_tables.held import count_tables_in
 from sfumato.project.document.entry_plan import EntryPlan
@@ -50,10 +50,10 @@ def level_text(known: Mapping[str, Attribute], plan: EntryPlan) -> str:
         chosen = [known[name] for name in plan.attributes]
         stated = mechanism.restate(plan.level, chosen, plan.settings)
     except (SfumatoError, KeyError):
-        return localized(f"{plan.level:.4g}")  # of columns or settings that are no longer there
+        return four_digits(plan.level)  # of columns or settings that are no longer there
     term = next(term for term in mechanism.terms if len(term.fields) == 1)
     (number,) = stated[term.name].values()
-    return f"{said(term.fields[0].title)} = {localized(f'{number:.4g}')}"
+    return f"{said(term.fields[0].title)} = {four_digits(number)}"
 
 
 def releases(material: ReportMaterial, options: ReportOptions) -> ReportSection:
@@ -93,7 +93,7 @@ def count_tables(material: ReportMaterial) -> Iterator[ReportSection]:
             time_text(one.recorded_at),
             one.recipient,
             ", ".join(one.columns),
-            localized(f"{one.epsilon:.4g}"),
+            four_digits(one.epsilon),
             whole(one.most_rows),
             said(_STATES[ReleaseState.COMPLETED]) if one.withdrawn is None else said("withdrawn"),
         )

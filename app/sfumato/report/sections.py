@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ from sfumato.formats.choices import (
     choices_between,
     rows_sentence,
 )
-from sfumato.formats.language import localized, said, worded
+from sfumato.formats.language import four_digits, said, worded
 from sfumato.formats.options import ReadOptions
 from sfumato.plots.axes import percent, whole
 from sfumato.plots.ladders import LadderData, LadderRung, build_trust_ladder
@@ -417,7 +416,7 @@ def _levels(material: ReportMaterial, entry: PolicyEntry) -> Iterator[ReportGrid
 def _cell(promise: Promise, wanted: PromiseFigure) -> str:
     """Return a promise's figure of the same name as another's."""
     told = (wanted.symbol, wanted.title)
-    return next((_figure(f.value) for f in promise.facts if (f.symbol, f.title) == told), "")
+    return next((four_digits(f.value) for f in promise.facts if (f.symbol, f.title) == told), "")
 
 
 _MOST_ACROSS = 5
@@ -467,9 +466,3 @@ def _about(material: ReportMaterial, options: ReportOptions) -> ReportSection:
             *digests(material, options),
         ),
     )
-
-
-def _figure(value: float) -> str:
-    if math.isinf(value):
-        return "∞"
-    return whole(round(value)) if 1000 <= value < 1e15 else localized(f"{value:.4g}")

@@ -422,7 +422,7 @@ def _guesses(
     # Only the value that is released weighs otherwise, so it is the guess, or else the best one
     # of the others.
     kept, records = (belief * matrix.diagonal).T.copy(), np.arange(len(belief))
-    rest = belief * ((1.0 - matrix.retention) / matrix.size)
+    rest = belief * matrix.replacement
     first = best_guess(rest)
     highest = rest[records, first]
     rest[records, first] = -1.0

@@ -43,7 +43,7 @@ from sfumato.formats.bundles.contents import (
     SeenView,
 )
 from sfumato.formats.bundles.first_page import leaves_out, terms_table, ways_table, worth_list
-from sfumato.formats.language import listed, localized, page_path, said, worded
+from sfumato.formats.language import four_digits, listed, localized, page_path, said, worded
 from sfumato.formats.tables import format_called
 from sfumato.resources import resource_path
 
@@ -285,16 +285,9 @@ def _promises(contents: BundleContents) -> str:
 def _facts(facts: Iterable[PromiseFigure]) -> str:
     lines = [f"| {worded('figure')} | | {worded('value')} |", "|---|---|---|"]
     for fact in facts:
-        value = _figure(fact.value)
+        value = four_digits(fact.value)
         lines.append(f"| {_plain(fact.symbol)} | {_plain(said(fact.title))} | {value} |")
     return "\n".join(lines)
-
-
-def _figure(value: float) -> str:
-    """Return a figure by four digits: no promise is meant more exactly."""
-    if not math.isfinite(value):
-        return "∞"
-    return localized(f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}")
 
 
 def _guides(contents: BundleContents, names: Mapping[str, str]) -> str:

@@ -151,8 +151,7 @@ class Message:
     topic
         A later message on the same topic takes this one's place.
     stays
-        Whether good news stay until they are dismissed, since what they offer is at hand nowhere
-        else.
+        Whether good news stays until it is dismissed, since what it offers is at hand nowhere else.
     """
 
     kind: MessageKind

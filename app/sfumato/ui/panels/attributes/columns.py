@@ -484,7 +484,7 @@ class UnitCard(Card):
         columns = () if unit is None else unit.columns
         names = [spec.name for spec in document.columns if spec.role is not Role.SENSITIVE]
         choices = [(name, name) for name in names]
-        self.field.set_choices([("", tr("nobody: one row each")), *choices])
+        self.field.set_choices([("", tr("one row per person")), *choices])
         self.field.set_value(columns[0] if columns else "")
         others = [choice for choice in choices if choice[0] not in columns[:1]]
         self.second.set_choices([("", tr("no other")), *others])

@@ -228,7 +228,7 @@ class BoardPage(LazyWidget):
         problem = "" if cell is None else typeset(spoken(cell.problem)) if cell.problem else ""
         hint = tr("Drag a cell left for more and right for less, or press + and −.")
         if not self._order:
-            hint = tr("Nobody gets anything yet: add somebody, or make a plan.")
+            hint = tr("Nobody gets anything yet: add a recipient or make a plan.")
             said = ""
         self.meaning.setText(said or hint)
         self.problem.setText(problem)
