@@ -15,7 +15,6 @@ from sfumato.engine.core.errors import Cancelled, PolicyError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.edits import with_entry
 from sfumato.project.document.generalization import Generalization
@@ -27,6 +26,7 @@ from sfumato.resources import resource_path
 from tests.analysis.test_accepted_proposals import companies, survey, visits
 from tests.household import household_survey
 from tests.project.making import CHEAP, PASSPHRASE, noon
+from tests.proposed import proposed_columns
 
 TABLES = {"companies": companies, "visits": visits, "survey": survey}
 
@@ -35,7 +35,7 @@ def opened(frame: pd.DataFrame) -> tuple[Document, Table]:
     """Return a table, and the document that is made of it without any rules."""
     table = Table(frame)
     source = TableSource("/data/table.csv", "ab" * 32, table.rows)
-    return Document(title="table", source=source, columns=propose_columns(table)), table
+    return Document(title="table", source=source, columns=proposed_columns(table)), table
 
 
 def planned(tmp_path, frame: pd.DataFrame, document: Document | None = None) -> SafePlan:

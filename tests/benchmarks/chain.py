@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.chain import find_chain
 from sfumato.engine.generalization.criteria import KAnonymity
 from sfumato.engine.generalization.search import search
 from sfumato.engine.generalization.views import Demand, View
 from tests.benchmarks.diversity_tables import ADULT, adult
 from tests.benchmarks.harness import Case
+from tests.engine.generalization.tables import find_chain
 
 BASELINE = "the safe nodes of each recipient, one after the other"
 

@@ -34,7 +34,7 @@ def adult(folder: Path = ADULT) -> CodedTable:
     frame = pd.read_csv(folder / "adult.csv", sep=";", dtype=str)
     sensitive, values = pd.factorize(frame["occupation"], sort=True)
     quasi = tuple(_from_files(frame[name], folder) for name in ADULT_NAMES)
-    return CodedTable(quasi, sensitive, tuple(values), "occupation")
+    return CodedTable(quasi, sensitive, tuple(values))
 
 
 def _from_files(column: pd.Series, folder: Path) -> QuasiIdentifier:
@@ -71,7 +71,7 @@ def census(rows: int = ROWS, seed: int = 9) -> CodedTable:
         - 5 * (codes["occupation"] > 60)
     )
     income = np.clip(np.rint(random.normal(expected, 12)), 0, INCOMES - 1).astype(np.intp)
-    return CodedTable(quasi, income, tuple(map(str, range(INCOMES))), "income")
+    return CodedTable(quasi, income, tuple(map(str, range(INCOMES))))
 
 
 def _four_levels(name: str, codes: np.ndarray, size: int) -> QuasiIdentifier:

@@ -27,10 +27,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.formats.reading import detect_options, preview, read_table, write_table
 from tests.benchmarks.harness import Case
+from tests.proposed import proposed_columns
 
 BASELINE = "pandas.read_csv(path), or to_csv"
 SIZES = (1_000_000, 10_000_000)
@@ -120,7 +120,7 @@ def _open_workbook(path: Path) -> Table:
 
 
 def _open(path: Path) -> object:
-    return propose_columns(_read(path))
+    return proposed_columns(_read(path))
 
 
 def _arrow_alone(path: Path, columns: int) -> object:

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.formats import delimited_notes
 from sfumato.formats.columns import gathering
 from sfumato.formats.options import DateOrder, ReadOptions
 from sfumato.formats.reading import detect_options, preview, read_file, read_table
 from sfumato.formats.table_format import rows_together
 from sfumato.formats.tables import delimited
+from tests.proposed import proposed_columns
 
 _CELLS = {
     "whole": ("1", "-20", "+3", " 7 ", "", "999999999999999"),
@@ -92,7 +92,7 @@ def calls_to_open(folder, columns):
     sys.setprofile(lambda frame, event, argument: counted.update([event]))
     try:
         preview(path, options)
-        propose_columns(read_table(path, options, Silent()))
+        proposed_columns(read_table(path, options, Silent()))
     finally:
         sys.setprofile(None)
     return counted["call"]

@@ -71,9 +71,9 @@ def test_every_plot_tells_its_values_under_the_pointer(name):
     assert figure.hover
     for region in figure.hover:
         left, bottom, right, top = region.box()
-        assert figure.text_at((left + right) / 2, (bottom + top) / 2)
+        assert figure.region_at((left + right) / 2, (bottom + top) / 2).text
         assert region.text
-    assert figure.text_at(-5, -5) == ""
+    assert figure.region_at(-5, -5) is None
 
 
 @pytest.mark.few(3)

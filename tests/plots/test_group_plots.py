@@ -167,7 +167,7 @@ def test_every_plot_is_a_sentence_with_data_and_answers_the_pointer(name, look):
     assert figure.hover
     for region in figure.hover:
         left, bottom, right, top = region.box()
-        assert figure.text_at((left + right) / 2, (bottom + top) / 2)
+        assert figure.region_at((left + right) / 2, (bottom + top) / 2).text
 
 
 def headline(build, *data):

@@ -76,7 +76,7 @@ def test_they_draw_in_both_looks_with_a_sentence_and_values_under_the_pointer(na
     assert len(figure.to_csv().splitlines()) == len(figure.data) + 1 > 3
     for region in figure.hover:
         left, bottom, right, top = region.box()
-        assert figure.text_at((left + right) / 2, (bottom + top) / 2)
+        assert figure.region_at((left + right) / 2, (bottom + top) / 2).text
 
 
 def test_the_headline_counts_who_gains_and_who_pays():

@@ -66,7 +66,7 @@ def test_every_picture_draws_says_and_exports(name, look):
     assert len(figure.to_csv().splitlines()) == len(figure.data) + 1
     for region in figure.hover:
         left, bottom, right, top = region.box()
-        assert figure.text_at((left + right) / 2, (bottom + top) / 2)
+        assert figure.region_at((left + right) / 2, (bottom + top) / 2).text
 
 
 def test_the_distribution_says_how_much_wider_it_is():

@@ -61,7 +61,7 @@ def test_any_cutting_in_any_order_gives_the_rows_of_the_whole_release(made, cuts
     pieces = list(pairwise(places))
     random.shuffle(pieces)
     found = {
-        start: releaser.release_batch(batch.slice(start, end - start)) for start, end in pieces
+        start: releaser.release_part(batch.slice(start, end - start))[0] for start, end in pieces
     }
     again = pa.Table.from_batches([found[start] for start in sorted(found)])
     assert again.schema == plan.output_schema()
@@ -88,7 +88,7 @@ def test_combinations_are_the_same_however_batches_are_cut(limits, cuts):
     _, plan = planned(document, table)
     sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
     pieces = [
-        sent.release_batch(batch.slice(start, end - start))
+        sent.release_part(batch.slice(start, end - start))[0]
         for start, end in pairwise(sorted({0, ROWS, *cuts}))
     ]
     assert pa.Table.from_batches(pieces).equals(released_whole(document, table))
@@ -105,7 +105,7 @@ def test_chapters_are_the_same_however_batches_are_cut(cuts):
     _, plan = planned(document, table)
     sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
     pieces = [
-        sent.release_batch(batch.slice(start, end - start))
+        sent.release_part(batch.slice(start, end - start))[0]
         for start, end in pairwise(sorted({0, ROWS, *cuts}))
     ]
     whole = released_whole(document, table)
@@ -124,7 +124,7 @@ def test_symbols_are_the_same_however_batches_are_cut(cuts):
     _, plan = planned(document, table)
     sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
     pieces = [
-        sent.release_batch(batch.slice(start, end - start))
+        sent.release_part(batch.slice(start, end - start))[0]
         for start, end in pairwise(sorted({0, ROWS, *cuts}))
     ]
     whole = released_whole(document, table)
@@ -136,8 +136,8 @@ def test_a_plan_that_was_sent_as_json_releases_the_same_batches(made):
     plan, batch, whole = made
     sent = Plan.from_json(plan.to_json())
     assert sent == plan
-    assert pa.Table.from_batches([sent.bind(KEYS).release_batch(batch)]).equals(whole)
-    assert sent.bind(KEYS).release_batch(batch.slice(0, 0)).schema == whole.schema
+    assert pa.Table.from_batches([sent.bind(KEYS).release_part(batch)[0]]).equals(whole)
+    assert sent.bind(KEYS).release_part(batch.slice(0, 0))[0].schema == whole.schema
     assert SECRET.hex() not in plan.to_json()
 
 
@@ -169,7 +169,7 @@ def test_the_types_that_a_reader_chose_do_not_matter(made, sort):
     turned = dict(reversed(columns.items()))
     other = pa.record_batch(list(turned.values()), names=list(turned))
     other = other.append_column("not in the plan", pa.nulls(ROWS))
-    assert pa.Table.from_batches([plan.bind(KEYS).release_batch(other)]).equals(whole)
+    assert pa.Table.from_batches([plan.bind(KEYS).release_part(other)[0]]).equals(whole)
 
 
 def with_column(batch, name, values):
@@ -213,7 +213,7 @@ def test_a_batch_that_does_not_fit_is_refused_by_name_and_without_its_values(spo
     _, plan = planned(hospital_document(view=VIEWS["coarse"]), hospital())
     batch = spoil(as_batch(hospital()))
     with pytest.raises(kind, match=words) as refused:
-        plan.bind(KEYS).release_batch(batch, first_row=1000)
+        plan.bind(KEYS).release_part(batch, first_row=1000)[0]
     assert "Secret" not in str(refused.value)
     assert "Secret" not in repr(refused.value.__context__)
 
@@ -224,7 +224,7 @@ def test_a_missing_value_that_is_refused_stops_a_batch():
     _, plan = planned(document.with_column(spec), hospital())
     batch = changed_at(as_batch(hospital()), 3, "illness", None)
     with pytest.raises(DomainError, match="missing in 1 row, first in row 4"):
-        plan.bind(KEYS).release_batch(batch)
+        plan.bind(KEYS).release_part(batch)[0]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_plan_whose_rows_depend_on_others_says_why_it_is_not_carried_out(docum
     _, plan = planned(document, table)
     assert plan.record_key is None or plan.others_count
     with pytest.raises(PolicyError, match=words):
-        plan.bind(KEYS).release_batch(as_batch(table))
+        plan.bind(KEYS).release_part(as_batch(table))[0]
 
 
 def test_a_column_that_is_missing_everywhere_in_a_batch_shows_what_it_shows_in_the_whole():
@@ -253,7 +253,7 @@ def test_a_column_that_is_missing_everywhere_in_a_batch_shows_what_it_shows_in_t
     _, plan = planned(document, table)
     whole = released_whole(document, table)
     without = pc.indices_nonzero(pc.is_null(as_batch(table)["zip"]))
-    found = plan.bind(KEYS).release_batch(as_batch(table).take(without))
+    found = plan.bind(KEYS).release_part(as_batch(table).take(without))[0]
     assert pa.Table.from_batches([found]).equals(whole.take(without).combine_chunks())
 
 
@@ -274,7 +274,7 @@ def test_a_plan_reads_no_more_columns_than_it_needs():
     _, plan = planned(document.with_column(spec), hospital())
     assert "name" not in plan.schema
     assert "person" in plan.schema
-    assert plan.bind(KEYS).release_batch(as_batch(table)).num_rows == table.rows
+    assert plan.bind(KEYS).release_part(as_batch(table))[0].num_rows == table.rows
 
 
 @pytest.mark.few(1)
@@ -297,7 +297,7 @@ def test_rows_that_a_view_suppresses_are_suppressed_in_every_batch(levels):
     assert sent == plan
     for cuts in ([], [0, 7, 8, 250]):
         pieces = pairwise([0, *cuts, ROWS])
-        parts = [sent.bind(keys).release_batch(batch.slice(a, b - a)) for a, b in pieces]
+        parts = [sent.bind(keys).release_part(batch.slice(a, b - a))[0] for a, b in pieces]
         assert pa.Table.from_batches(parts).equals(whole)
     hidden = table.frame["zip"][seen.view.suppressed].dropna()
     assert not any(f'"{postcode}"' in plan.to_json() for postcode in hidden)

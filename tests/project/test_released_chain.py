@@ -18,13 +18,13 @@ from scipy import stats
 from sfumato.analysis.views import find_views, with_proposed_hierarchies
 from sfumato.engine.core.columns import Pseudonym, Role
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, with_proposed_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource, ViewRule
 from sfumato.project.release.release import make_release
 from tests.data import shared_data
 from tests.keyed_hash import pseudonym_by_hand
 from tests.project.making import new_project
+from tests.proposed import proposed_columns
 from tests.samples.tables import companies, households, visits
 
 anonymity = pytest.importorskip("pycanon.anonymity", reason="pyCANON counts the classes")
@@ -60,7 +60,7 @@ def decided(frame, key, public, sensitive):
             role=roles.get(spec.name, Role.IDENTIFYING),
             pseudonym=shared.get(spec.name),
         )
-        for spec in propose_columns(table)
+        for spec in proposed_columns(table)
     ]
     specs = [with_proposed_domain(table, s) if s.name == sensitive else s for s in specs]
     recipients = tuple(

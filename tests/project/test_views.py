@@ -27,7 +27,6 @@ from sfumato.analysis.views import (
 )
 from sfumato.engine.core.errors import DiversityError, LadderError, PolicyError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import (
     Document,
@@ -47,6 +46,7 @@ from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
 from tests.household import household_survey
 from tests.project.verifying import a_document, a_table, new_project, release
+from tests.proposed import proposed_columns
 
 PUBLIC = ["age", "zip"]
 ASKED = {"Institute B": (3, 0.02), "Public C": (20, 0.05), "Clinic D": (1, 0.0)}
@@ -351,7 +351,7 @@ def test_what_is_prepared_for_several_recipients_follows_the_document(tmp_path):
 def many_columns():
     """A survey whose 32 quasi-identifiers have hierarchies, and a k for two recipients."""
     table = Table(household_survey())
-    document = Document(title="survey", columns=propose_columns(table))
+    document = Document(title="survey", columns=proposed_columns(table))
     document = replace(document, recipients=(Recipient("Partner"), Recipient("Public")))
     document, _ = with_proposed_hierarchies(document, table)
     for name, k, share in (("Partner", 3, 0.01), ("Public", 20, 0.05)):

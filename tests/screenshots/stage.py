@@ -16,7 +16,6 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.reading import detect_options, digest_of
 from sfumato.jobs import Job
@@ -37,6 +36,7 @@ from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryLimit
 from tests.noise import NOISE
+from tests.proposed import proposed_columns
 from tests.ui.hands import at_settings
 
 SAMPLE: Final = "clinic"
@@ -132,7 +132,7 @@ class Stage:
         """Load the sample; with rules, it has a policy and three recipients."""
         path = self.sample()
         table, source = read_source(path, detect_options(path), Silent())
-        document = Document(title=SAMPLE, source=source, columns=propose_columns(table))
+        document = Document(title=SAMPLE, source=source, columns=proposed_columns(table))
         if with_rules:
             # Noise of its own in each scene would hide the spread of costs in 1 of some 200.
             document = apply_rules(self._resource("toml"), table, document, noise=NOISE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from sfumato.ui.panels.policy.board.page import DRAWER
 from sfumato.ui.state.settings import MemoryStore
@@ -35,6 +35,17 @@ def on_screen(qtbot: Any, widget: Shown, *size: int) -> Shown:
 def settle(qtbot: Any, session: Any) -> None:
     """Wait until no job runs and what it told is shown."""
     qtbot.waitUntil(lambda: not session.runner.jobs)
+
+
+def at(lattice: Any, node: Any) -> QPoint:
+    """Return where a node of a lattice's picture is in its view."""
+    x, y = lattice._drawing.places[lattice._place[node]]
+    return lattice.mapFromScene(QPointF(x, y))
+
+
+def tab_of(questions: Any, page: Any) -> QToolButton:
+    """Return the tab of a page of the audit's questions."""
+    return questions._tabs[page]
 
 
 def click(widget: QWidget) -> None:
@@ -110,5 +121,5 @@ def load_table(window: Any, qtbot: Any, path: Any) -> None:
 def explain_first(qtbot, card):
     """Press "Why?" of the first recipient on the guarantee card, once there is one."""
     card.refresh()  # what it shows may be of an earlier document
-    qtbot.waitUntil(lambda: bool(card.summaries))
-    next(iter(card.summaries.values())).why.click()
+    qtbot.waitUntil(lambda: bool(card._summaries))
+    next(iter(card._summaries.values())).why.click()

@@ -284,7 +284,7 @@ class TestPlots:
     def test_the_value_that_an_arrow_key_points_out_is_announced(self, view, announced):
         QTest.keyClick(view, Qt.Key.Key_Right)
         assert announced == [(view.figure.hover[0].text, False)]
-        assert view.text_at(QPointF(-5, -5)) == ""
+        assert view._region_at(QPointF(-5, -5)) is None
 
     def test_figures_are_rounded_and_names_are_left_as_they_are(self):
         shown = readable(pd.DataFrame({"lower_quartile": [0.123456789], "Clinic_A": ["x"]}))

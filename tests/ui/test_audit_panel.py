@@ -34,7 +34,7 @@ from tests.ui.clinic import (
     save_clinic,
     wait_for_jobs,
 )
-from tests.ui.hands import click, on_screen
+from tests.ui.hands import click, on_screen, tab_of
 from tests.ui.payroll import open_payroll
 from tests.ui.payroll import protected as protected_payroll
 
@@ -250,7 +250,7 @@ def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel, page):
     open_payroll(panel.session, protected_payroll())
     wait_for_jobs(qtbot, panel.session)
     assert "Numbers" in tabs(panel)
-    click(panel.questions.tab_of(next(p for p in panel.pages if p.title == "Numbers")))
+    click(tab_of(panel.questions, next(p for p in panel.pages if p.title == "Numbers")))
     assert panel.current.title == "Numbers"
     panel.session.undo()
     assert "Numbers" not in tabs(panel)
@@ -266,7 +266,7 @@ def test_all_pages_of_a_question_are_in_sight_in_the_smallest_window(panel):
     for page in panel.pages:
         panel.show_page(type(page))
         QApplication.processEvents()
-        tab = panel.questions.tab_of(page)
+        tab = tab_of(panel.questions, page)
         assert tab.isVisible()
         right = tab.mapTo(panel, tab.rect().bottomRight()).x()
         assert right <= panel.width() - Space.AROUND
@@ -276,26 +276,26 @@ def test_all_pages_of_a_question_are_in_sight_in_the_smallest_window(panel):
 @pytest.mark.slow
 def test_the_arrow_keys_move_through_all_questions(panel, filled):
     offered = panel.questions.offered
-    tab = panel.questions.tab_of(offered[0])
+    tab = tab_of(panel.questions, offered[0])
     tab.setFocus()
     seen = [panel.current]
     for _ in range(len(offered)):
         QTest.keyClick(QApplication.focusWidget() or tab, Qt.Key.Key_Right)
         seen.append(panel.current)
     assert seen == [*offered, offered[-1]]
-    QTest.keyClick(panel.questions.tab_of(panel.current), Qt.Key.Key_Home)
+    QTest.keyClick(tab_of(panel.questions, panel.current), Qt.Key.Key_Home)
     assert panel.current is offered[0]
 
 
 def test_the_tab_key_enters_the_questions_at_the_chosen_one(panel, filled):
     panel.show_page(GroupRiskPage)
     policies = {
-        panel.questions.tab_of(page).focusPolicy() & Qt.FocusPolicy.TabFocus
+        tab_of(panel.questions, page).focusPolicy() & Qt.FocusPolicy.TabFocus
         for page in panel.questions.offered
         if page is not panel.current
     }
     assert policies == {Qt.FocusPolicy.NoFocus}
-    assert panel.questions.tab_of(panel.current).focusPolicy() & Qt.FocusPolicy.TabFocus
+    assert tab_of(panel.questions, panel.current).focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
 # ----- the questions

@@ -11,11 +11,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from sfumato.engine.core.columns import Coding, Pseudonym, Role
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient, Unit
 from sfumato.ui.panels.attributes.detail import IdentifierShown
 from sfumato.ui.panels.attributes.panel import AttributesPanel
+from tests.proposed import proposed_columns
 from tests.ui.hands import choose, click, on_screen, settle
 
 ROWS = 400
@@ -34,7 +34,7 @@ def panel(session, qtbot):
     frame.loc[0, "age"] = 107
     made = on_screen(qtbot, AttributesPanel(session), 900, 900)
     table = Table(frame)
-    session.open_table("Open", table, Document(columns=propose_columns(table)))
+    session.open_table("Open", table, Document(columns=proposed_columns(table)))
     settle(qtbot, session)
     return made
 
@@ -98,7 +98,7 @@ def test_ends_are_shared_by_several_units_where_rows_belong_to_units(panel, qtbo
     frame = panel.session.table.frame.assign(person=[0] * 20 + list(range(1, ROWS - 19)))
     frame.loc[:19, "age"] = 107
     table = Table(frame)
-    document = Document(columns=propose_columns(table))
+    document = Document(columns=proposed_columns(table))
     person = replace(document.column("person"), role=Role.IDENTIFYING)
     document = document.with_column(person).with_unit(Unit(("person",), 20))
     panel.session.open_table("Open", table, document)

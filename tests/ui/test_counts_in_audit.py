@@ -16,6 +16,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.ui.panels.audit.pages.answer import page_of
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.hands import tab_of
 
 LEFT = Qt.MouseButton.LeftButton
 PooledPage = page_of(question_called("counts"))
@@ -49,7 +50,7 @@ def test_the_page_of_pooled_tables_is_offered_once_one_has_left(
     assert PooledPage not in offered
     name, _ = counted(qtbot, project, 0, 1.0, tmp_path / "out")
     page = audit_panel.show_page(PooledPage)
-    qtbot.mouseClick(audit_panel.questions.tab_of(page), LEFT)
+    qtbot.mouseClick(tab_of(audit_panel.questions, page), LEFT)
     wait_for_jobs(qtbot, project)
     assert f"{name}, Institute and Public have ε = 1" in page.sentence.text()
     everybody = page.shown.tables[0].model()

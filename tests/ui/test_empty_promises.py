@@ -79,7 +79,7 @@ def test_the_guarantee_says_that_nothing_is_promised(qtbot, session):
     open_clinic(session, protected({"Clinic A": 1.0, "Public": 0.1}))
     card = on_screen(qtbot, GuaranteeCard(session))
     wait_for_jobs(qtbot, session)
-    summaries = card.summaries
+    summaries = card._summaries
     assert summaries["Clinic A"].standing is Standing.DANGER
     assert summaries["Public"].standing is not Standing.DANGER
     assert "A promise is empty" in summaries["Clinic A"].sentence.text()

@@ -28,7 +28,7 @@ from tests.ui.generalized_steps import (
     write_counts,
     write_other,
 )
-from tests.ui.hands import choose, click, messages, on_screen, settle, type_into
+from tests.ui.hands import at, choose, click, messages, on_screen, settle, type_into
 
 START = {"criteria": (CriterionChoice("k-anonymity", {"k": 10}),)}
 
@@ -227,7 +227,7 @@ def test_a_node_of_the_picture_is_looked_at_pinned_compared_and_chosen(qtbot, pa
     explore, result = page.explore, page.finding.searched.result
     click(explore.view.button_for(PICTURE))
     top = result.lattice.top
-    point = explore.lattice.point_of(top).toPoint()
+    point = at(explore.lattice, top)
     qtbot.mouseClick(explore.lattice.viewport(), Qt.MouseButton.LeftButton, pos=point)
     assert explore.node == top
     click(page.node_card.pin)

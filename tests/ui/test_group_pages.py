@@ -61,7 +61,7 @@ def made(qtbot, session):
 
 def know(qtbot, page, *names):
     for name in page.bar.knowledge._actions:
-        page.bar.knowledge.tick(name, name in names)
+        page.bar.knowledge._actions[name].setChecked(name in names)
     wait_for_jobs(qtbot, page.session)
 
 

@@ -129,8 +129,10 @@ def test_every_place_tells_one_verdict_of_each_recipient(qtbot, session, tmp_pat
     card.refresh()
     grid.refresh()
 
-    assert {name: one.standing for name, one in card.summaries.items()} == expected
-    looks = {name: worst(one.looks) for name, one in card.summaries.items()}
+    assert {name: one.standing for name, one in card._summaries.items()} == expected
+    looks = {
+        name: worst([gauge.look for gauge in one._gauges]) for name, one in card._summaries.items()
+    }
     assert looks == {name: WORST_LOOK[each] for name, each in expected.items()}, "the gauges"
     in_grid = {
         grid.model.cell(row, 0).text: [grid.model.cell(row, at).icon for at in range(5)]

@@ -63,8 +63,8 @@ def test_it_asks_for_the_height_that_nothing_is_cramped_at(view):
 
 
 def test_values_are_told_under_the_pointer(qtbot, view):
-    assert "Recipient 1" in view.text_at(first_bar(view))
-    assert view.text_at(QPointF(2, 2)) == ""
+    assert "Recipient 1" in view._region_at(first_bar(view)).text
+    assert view._region_at(QPointF(2, 2)) is None
     # Straight to the plot: a cursor that is set finds the window below it, which may be another.
     for point in (QPointF(2, 2), first_bar(view)):
         none = Qt.MouseButton.NoButton
@@ -142,7 +142,7 @@ def test_another_plot_takes_its_place(view):
     assert view.accessibleName() == view.figure.headline
     view.clear()
     assert view.figure is None
-    assert view.text_at(QPointF(100, 100)) == ""
+    assert view._region_at(QPointF(100, 100)) is None
 
 
 @pytest.mark.few(1)

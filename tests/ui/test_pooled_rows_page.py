@@ -20,7 +20,7 @@ from sfumato.ui.panels.base import PanelState
 from tests.project.test_pooled_rows import LEVELS, a_document
 from tests.samples.make_households import households
 from tests.ui.clinic import open_clinic, protected
-from tests.ui.hands import choose, click, on_screen, settle
+from tests.ui.hands import choose, click, on_screen, settle, tab_of
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def opened(qtbot, panel, document, table=None):
     page = page_of(panel)
     panel.session.open_table("Open", table or Table(households(120)), document)
     settle(qtbot, panel.session)
-    click(panel.questions.tab_of(page))
+    click(tab_of(panel.questions, page))
     settle(qtbot, panel.session)
     return page
 

@@ -178,9 +178,9 @@ def test_a_plot_that_is_hidden_before_its_turn_waits_until_it_is_shown_again(qtb
 def test_the_old_picture_stays_until_the_new_one_is_drawn(qtbot, plots):
     view = plots[0]
     qtbot.waitUntil(lambda: view.settled)
-    before, spoken = view._image, view.text_at(view._area_of(view.figure.hover[0]).center())
+    before, spoken = view._image, view._region_at(view._area_of(view.figure.hover[0]).center()).text
     view.show_plot(partial(build_collusion_bars, data.collusion()))
     assert view._image is before
-    assert view.text_at(view._area_of(view._drawn.hover[0]).center()) == spoken
+    assert view._region_at(view._area_of(view._drawn.hover[0]).center()).text == spoken
     qtbot.waitUntil(lambda: view.settled)
     assert view._image is not before

@@ -8,7 +8,6 @@ import pytest
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, PolicyEntry, Unit
@@ -20,6 +19,7 @@ from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.noise import NOISE
 from tests.project.test_pooled_rows import a_document
+from tests.proposed import proposed_columns
 from tests.samples.make_households import households
 from tests.ui.hands import choose, click, explain_first, on_screen
 
@@ -62,7 +62,7 @@ def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
 def test_person_and_household_of_a_survey_are_proposed_before_anything_is_sensitive(session, qtbot):
     frame = households(120)[["household"]].assign(person=range(5001, 5001 + len(households(120))))
     table = Table(frame.assign(region="north"))
-    session.open_table("Open", table, Document(columns=propose_columns(table)))
+    session.open_table("Open", table, Document(columns=proposed_columns(table)))
     panel = on_screen(qtbot, AttributesPanel(session))
     key, unit, before = panel.record_key, panel.unit, session.document
     qtbot.waitUntil(lambda: key.accept.isVisible() and unit.protect.isVisible())

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.generalization.hierarchies import Taxonomy
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.ui.panels.policy import PANEL, views_picture
@@ -20,9 +19,10 @@ from sfumato.ui.panels.policy.views_card import LEVELS, SHARE, SMALLEST, SUPPRES
 from sfumato.ui.panels.policy.views_picture import node_of
 from tests.cli.test_view_combinations import QUASI, survey
 from tests.household import household_survey
+from tests.proposed import proposed_columns
 from tests.ui.clinic import LEVELS as LEVELS_OF
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
-from tests.ui.hands import on_screen
+from tests.ui.hands import at, on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -282,10 +282,6 @@ def nodes(card):
     return {name: node_of(card.session.document, name) for name in LEVELS_OF}
 
 
-def at(lattice, node):
-    return lattice.point_of(node).toPoint()
-
-
 @pytest.mark.slow
 def test_a_double_click_moves_a_recipient_and_those_who_must_follow(qtbot, card, lattice):
     card.picture.choose("Institute")
@@ -410,7 +406,7 @@ def test_the_virtual_recipient_is_shown_where_trust_orders_differ(qtbot, card, l
 def crowded(qtbot, panel):
     """The card of a survey in which all but few columns are quasi-identifiers."""
     session, table = panel.session, Table(household_survey(200))
-    document = Document(title="survey", columns=propose_columns(table))
+    document = Document(title="survey", columns=proposed_columns(table))
     document = replace(document, recipients=(Recipient("Partner"), Recipient("Public")))
     document, _ = with_proposed_hierarchies(document, table)
     domain = Domain.of_column(table.column("religion"))

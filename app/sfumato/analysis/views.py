@@ -363,7 +363,7 @@ def find_views(
 
     What each view keeps is counted in the rows that leave (`released_rows`), by units where the
     document states them. The rows that differ have to fit into memory. What `evenly` means is said
-    at `find_chain`.
+    at `find_levels`.
 
     Raises
     ------

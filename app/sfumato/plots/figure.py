@@ -210,11 +210,6 @@ class PlotFigure(Figure):
                     return region
         return None
 
-    def text_at(self, x: float, y: float) -> str:
-        """Return what to say at a point in display coordinates; empty where there is nothing."""
-        region = self.region_at(x, y)
-        return region.text if region is not None else ""
-
     def to_csv(self) -> str:
         """Return the values shown as CSV."""
         return self.data.to_csv(index=False, lineterminator="\n")

@@ -40,7 +40,7 @@ def generalized(column):
 def coded(*columns):
     frame = private_table()
     codes = frame["Salary Class"].map({name: i for i, name in enumerate(SALARIES)}).to_numpy()
-    return CodedTable(tuple(map(generalized, columns)), codes, SALARIES, "Salary Class")
+    return CodedTable(tuple(map(generalized, columns)), codes, SALARIES)
 
 
 def published(column, holder):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.progress import Context
+from sfumato.engine.generalization.chain import find_levels
 from sfumato.engine.generalization.coded import CodedTable, QuasiIdentifier, quasi_identifier
 from sfumato.engine.generalization.criteria import (
     Closeness,
@@ -29,6 +33,7 @@ from sfumato.engine.generalization.publication import (
     generalized_column,
     published_classes,
 )
+from sfumato.engine.generalization.views import Demand, View, views_below
 from sfumato.engine.table.table import encode_column
 
 PARAMETERS = {
@@ -52,6 +57,19 @@ def quasi(name, codes, *levels):
     return QuasiIdentifier(name, np.asarray(codes), every, labels)
 
 
+def find_chain(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    demands: Sequence[Demand],
+    context: Context,
+    *by: Any,
+    importance: Sequence[float] | None = None,
+) -> tuple[View, ...]:
+    """Return the views of the levels that are found, of each row's unit and weight where given."""
+    found = find_levels(quasi_identifiers, demands, context, *by, importance=importance)
+    ks, costs = [demand.k for demand in demands], [demand.costs for demand in demands]
+    return views_below(found.base, found.nodes, ks, costs)
+
+
 def values_of(size):
     return tuple(f"s{value}" for value in range(size))
 
@@ -60,7 +78,7 @@ def source_frame(table):
     """Return the rows of a coded table as they would be released, not generalized yet."""
     columns = {q.name: q.codes for q in table.quasi_identifiers}
     sensitive = pd.Categorical.from_codes(table.sensitive, list(table.values))
-    return pd.DataFrame({**columns, table.sensitive_name: sensitive})
+    return pd.DataFrame({**columns, "sensitive": sensitive})
 
 
 @dataclass(frozen=True)
@@ -88,7 +106,7 @@ def coded_table(table, hierarchies, sensitive):
     encoded = encode_column(table, ColumnSpec(sensitive, Role.SENSITIVE))
     quasi = tuple(quasi_identifier(each, table) for each in hierarchies)
     names = encoded.attribute.domain.names
-    return CodedTable(quasi, encoded.values.astype(np.intp), names, sensitive)
+    return CodedTable(quasi, encoded.values.astype(np.intp), names)
 
 
 def counted(table):

@@ -20,10 +20,9 @@ from sfumato.engine.generalization.cells import (
     hides,
     of_columns,
 )
-from sfumato.engine.generalization.chain import find_chain
 from sfumato.engine.generalization.views import Demand, views_of
 from tests.data import shared_data
-from tests.engine.generalization.tables import coded_tables, quasi
+from tests.engine.generalization.tables import coded_tables, find_chain, quasi
 from tests.thorough import tried
 
 STAR = -1

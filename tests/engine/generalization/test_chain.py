@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import Cancelled, DiversityError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.generalization import grouping
-from sfumato.engine.generalization.chain import find_chain, nested_allowances, nodes_keeping
+from sfumato.engine.generalization.chain import nested_allowances, nodes_keeping
 from sfumato.engine.generalization.criteria import KAnonymity
 from sfumato.engine.generalization.search import search
 from sfumato.engine.generalization.views import Demand, views_of
-from tests.engine.generalization.tables import coded_tables, quasi
+from tests.engine.generalization.tables import coded_tables, find_chain, quasi
 from tests.thorough import tried
 
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization import chain
-from sfumato.engine.generalization.chain import find_chain
 from sfumato.engine.generalization.views import Demand
-from tests.engine.generalization.tables import coded_tables, quasi
+from tests.engine.generalization.tables import coded_tables, find_chain, quasi
 from tests.thorough import tried
 
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.chain import find_chain
 from sfumato.engine.generalization.checker import verify_publication
 from sfumato.engine.generalization.criteria import (
     Closeness,
@@ -19,7 +18,7 @@ from sfumato.engine.generalization.criteria import (
 from sfumato.engine.generalization.search import search
 from sfumato.engine.generalization.views import Demand
 from tests.benchmarks.diversity_tables import census
-from tests.engine.generalization.tables import publish
+from tests.engine.generalization.tables import find_chain, publish
 
 anonymity = pytest.importorskip("pycanon.anonymity", reason="pyCANON checks what is published")
 

@@ -12,7 +12,7 @@ import pytest
 from sfumato.engine.core.columns import Binning, Kind, Role
 from sfumato.engine.core.periods import Period
 from sfumato.engine.table.profile import profile_columns
-from sfumato.engine.table.proposals import alike, best_known, proposals, propose_columns
+from sfumato.engine.table.proposals import alike, best_known, proposals
 from sfumato.engine.table.table import Table
 
 ROWS = 200
@@ -127,8 +127,8 @@ def test_numbers_with_labels_are_categories():
 def test_proposals_keep_the_tables_order_and_use_known_profiles():
     table = Table(pd.DataFrame({"b": [1, 2], "a": ["x", "y"]}))
     profiles = profile_columns(table)
-    assert [spec.name for spec in propose_columns(table, profiles)] == ["b", "a"]
-    assert propose_columns(table) == propose_columns(table, profiles)
+    assert [each.spec.name for each in proposals(table, profiles)] == ["b", "a"]
+    assert proposals(table) == proposals(table, profiles)
 
 
 def households(seed=5):

@@ -15,7 +15,7 @@ from tests.screenshots.stage import Scene, Stage
 def _risk(stage: Stage) -> GroupRiskPage:
     stage.open_sample()
     page = audit_page(stage, GroupRiskPage)
-    page.bar.knowledge.tick("admission_date", False)
+    page.bar.knowledge._actions["admission_date"].setChecked(False)
     stage.settle()
     return page
 
@@ -36,7 +36,7 @@ def _risk_published(stage: Stage) -> None:
 def _queries(stage: Stage) -> CountQueriesPage:
     stage.open_sample()
     page = audit_page(stage, CountQueriesPage)
-    page.bar.knowledge.tick("admission_date", False)
+    page.bar.knowledge._actions["admission_date"].setChecked(False)
     stage.settle()
     return page
 
@@ -68,7 +68,7 @@ def _queries_working(stage: Stage) -> None:
 def _noisy(stage: Stage) -> AnswerPage:
     stage.open_sample()
     page = audit_page(stage, page_of(question_called("noisy-counts")))
-    page.bar.knowledge.tick("admission_date", False)
+    page.bar.knowledge._actions["admission_date"].setChecked(False)
     stage.settle()
     return page
 

@@ -13,7 +13,6 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Taxonomy
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.edits import with_entry
 from sfumato.project.document.model import Document, ViewRule
@@ -42,6 +41,7 @@ from sfumato.ui.panels.policy.mechanisms.reconstruction import (
 )
 from sfumato.ui.panels.policy.panel import PolicyPanel
 from tests.household import household_survey
+from tests.proposed import proposed_columns
 from tests.screenshots.stage import Scene, Stage
 
 SIX = ("age", "sex", "marital_status", "region", "household_size", "children")
@@ -130,7 +130,7 @@ def _many_views(stage: Stage) -> None:
 def open_survey(stage: Stage, quasi: Sequence[str] = SIX) -> None:
     """Open a survey of 34 columns, with three recipients and levels for some quasi-identifiers."""
     table = Table(household_survey())
-    document = Document(title="survey", columns=propose_columns(table))
+    document = Document(title="survey", columns=proposed_columns(table))
     for spec in document.columns:
         if spec.role is Role.QUASI_IDENTIFIER and spec.name not in quasi:
             document = document.with_column(replace(spec, role=Role.INSENSITIVE))

@@ -50,7 +50,7 @@ from sfumato.engine.generalization.distinct_rows import (
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import Lattice, Node, NodeSet, at_least, at_most
 from sfumato.engine.generalization.many_columns import nodes_of_many
-from sfumato.engine.generalization.views import Demand, View, views_below
+from sfumato.engine.generalization.views import Demand
 from sfumato.engine.table.repeated_units import Units
 
 Losses = Floats
@@ -68,7 +68,15 @@ _REPORTED_EVERY: Final = 64
 """Nodes that are tested between two reports."""
 
 
-def find_chain(
+@dataclass(frozen=True)
+class FoundLevels:
+    """The nodes of a chain of views, the most trusted recipient's first, and what they are of."""
+
+    base: DistinctRows
+    nodes: tuple[Node, ...]
+
+
+def find_levels(
     quasi_identifiers: Sequence[QuasiIdentifier],
     demands: Sequence[Demand],
     context: Context,
@@ -77,8 +85,8 @@ def find_chain(
     importance: Sequence[float] | None = None,
     *,
     evenly: bool = False,
-) -> tuple[View, ...]:
-    """Find the views that lose least in all, the most trusted recipient's first.
+) -> FoundLevels:
+    """Find the levels of the views that lose least in all, the most trusted recipient's first.
 
     Without suppression the total loss is the least of all chains. With it, so is what the views
     would lose if each suppressed its own outlying rows only; then the nested sets are made, most
@@ -114,32 +122,6 @@ def find_chain(
     DiversityError
         If a k is above the number of units or below 1, or a share is outside 0 to below 1.
     """
-    found = find_levels(
-        quasi_identifiers, demands, context, units, weights, importance, evenly=evenly
-    )
-    ks, costs = [demand.k for demand in demands], [demand.costs for demand in demands]
-    return views_below(found.base, found.nodes, ks, costs)
-
-
-@dataclass(frozen=True)
-class FoundLevels:
-    """The nodes of a chain of views, the most trusted recipient's first, and what they are of."""
-
-    base: DistinctRows
-    nodes: tuple[Node, ...]
-
-
-def find_levels(
-    quasi_identifiers: Sequence[QuasiIdentifier],
-    demands: Sequence[Demand],
-    context: Context,
-    units: Units = None,
-    weights: Weights = None,
-    importance: Sequence[float] | None = None,
-    *,
-    evenly: bool = False,
-) -> FoundLevels:
-    """Find the levels of a chain of views alone; otherwise as `find_chain`."""
     quasi = tuple(each.with_one_group_on_top() for each in quasi_identifiers)
     base = DistinctRows.of(quasi, (0,) * len(quasi), units, weights)
     for demand in demands:
@@ -316,7 +298,7 @@ def nodes_keeping(
     Raises
     ------
     DiversityError
-        As `find_chain`.
+        As `find_levels`.
     """
     base = _searched(tuple(quasi_identifiers), None, weights, most)
     check_demand(demand, base.rows)

@@ -146,8 +146,6 @@ class CodedTable:
         Each row's sensitive code, shape (T,).
     values
         What each sensitive code stands for, in the domain's order; m of them.
-    sensitive_name
-        The sensitive column's name.
     units
         Whose the records are that each row stands for; None where they stand alone.
     weights
@@ -163,7 +161,6 @@ class CodedTable:
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: npt.NDArray[np.integer] = field(repr=False)
     values: tuple[str, ...] = field(repr=False)
-    sensitive_name: str = "sensitive"
     units: Units = field(default=None, repr=False)
     weights: Integers | None = field(default=None, repr=False)
 

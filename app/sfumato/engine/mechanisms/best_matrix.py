@@ -81,14 +81,6 @@ def best_matrix(frequencies: Floats, gammas: Floats, mode: BreachMode) -> Square
     return tried[-1 if records[-1] > records[0] + _LEAST_GAIN else 0].T.copy()
 
 
-def within_limits(entries: Square, gammas: Floats, mode: BreachMode) -> bool:
-    """Return whether every limit holds for the entries as they are, rows = released.
-
-    Products are rounded down, so that what holds here holds exactly.
-    """
-    return bool(_hold(entries.T, gammas, mode).all())
-
-
 def _hold(matrix: Square, gammas: Floats, mode: BreachMode) -> Truths:
     """Return which entries meet the limit of their value, shape (m, m), rows = original."""
     # Every limit holds of a value beside itself, as it is above 1: others need no telling apart.

@@ -199,13 +199,6 @@ def proposals(
     return tuple(propose(profile, bool(table.value_labels.get(profile.name))) for profile in known)
 
 
-def propose_columns(
-    table: Table, profiles: Sequence[ColumnProfile] | None = None
-) -> tuple[ColumnSpec, ...]:
-    """Return the proposed specification of each column; see `proposals` for the reasons."""
-    return tuple(proposal.spec for proposal in proposals(table, profiles))
-
-
 def alike(known: Sequence[Proposal], name: str) -> tuple[str, ...]:
     """Return all columns that are proposed for the same reason as one, in the table's order."""
     reasons = {proposal.reason for proposal in known if proposal.spec.name == name}

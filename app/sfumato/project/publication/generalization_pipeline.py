@@ -157,9 +157,7 @@ def prepare(document: Document, table: Table | BatchedTable, context: Context) -
         replace(each, levels=each.levels[:height], labels=each.labels[:height])
         for each, height in zip(apart.quasi, (h.height for h in apart.hierarchies), strict=True)
     )
-    coded = CodedTable(
-        quasi, apart.values, domain.names, decided.sensitive, apart.units, apart.counts
-    )
+    coded = CodedTable(quasi, apart.values, domain.names, apart.units, apart.counts)
     others = tuple(
         read_other(other, Part(context, 0.8 + 0.2 * at / n, 0.8 + 0.2 * (at + 1) / n))
         for n in [max(len(decided.others), 1)]

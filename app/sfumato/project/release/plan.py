@@ -211,7 +211,7 @@ class Plan:
         return table_of(batch, kinds, self.reading)
 
     def output_schema(self) -> pa.Schema:
-        """Return the Arrow schema of what `Releaser.release_batch` returns of rows that leave.
+        """Return the Arrow schema of what `Releaser.release_part` returns of rows that leave.
 
         Raises
         ------
@@ -243,7 +243,7 @@ class Plan:
         return replace(self, keys=found.fingerprint), found
 
     def frame_of(self, released: pa.Table) -> pd.DataFrame:
-        """Return rows that `Releaser.release_batch` made, wherever that was, as a frame.
+        """Return rows that `Releaser.release_part` made, wherever that was, as a frame.
 
         Raises
         ------
@@ -352,35 +352,6 @@ class Releaser:
     placed: bool = False
     known: KnownHashes | None = field(default=None, repr=False)
 
-    def release_batch(self, batch: pa.RecordBatch, first_row: int = 0) -> pa.RecordBatch:
-        """Return some rows of a table as the recipient is given them, in the order they came.
-
-        Each row is released by itself: it does not matter where a table is cut, in which order
-        its parts come, how many threads release them, or which types their reader chose. That
-        no record key stands in two rows is checked over the whole table (`record_hashes`).
-
-        Parameters
-        ----------
-        batch
-            With the record key and all released columns, in any order; others are left out.
-        first_row
-            How many rows of the table come before it, for messages.
-
-        Returns
-        -------
-        pyarrow.RecordBatch
-            Of the schema `output_schema`, shape (n, released columns).
-
-        Raises
-        ------
-        PolicyError
-            If a record's release depends on other records.
-        SfumatoError
-            If a column is missing or a row does not fit the plan. Columns and rows are named, and
-            never a value.
-        """
-        return self.release_part(batch, first_row)[0]
-
     def release_part(
         self,
         batch: pa.RecordBatch,
@@ -389,10 +360,38 @@ class Releaser:
         coded: bool = False,
         places: Positions | None = None,
     ) -> tuple[pa.RecordBatch, Hashes]:
-        """Return what `release_batch` does, and what `record_hashes` does.
+        """Return some rows of a table as the recipient is given them, in the order they came.
 
-        Where texts may be `coded`, see `batch_of`; `places` is where the rows stand in the table,
-        from 0, shape (n,): without a record key, that is what tells them apart.
+        Each row is released by itself: it does not matter where a table is cut, in which order
+        its parts come, how many threads release them, or which types their reader chose. That
+        no record key stands in two rows is checked over the whole table, by their hashes.
+
+        Parameters
+        ----------
+        batch
+            With the record key and all released columns, in any order; others are left out.
+        first_row
+            How many rows of the table come before it, for messages.
+        coded
+            Whether texts may be coded, see `batch_of`.
+        places
+            Where the rows stand in the table, from 0, shape (n,): without a record key, that is
+            what tells them apart.
+
+        Returns
+        -------
+        pyarrow.RecordBatch
+            Of the schema `output_schema`, shape (n, released columns).
+        Hashes
+            What `record_hashes` returns.
+
+        Raises
+        ------
+        PolicyError
+            If a record's release depends on other records.
+        SfumatoError
+            If a column is missing or a row does not fit the plan. Columns and rows are named, and
+            never a value.
         """
         schema = self.output_schema
         if not batch.num_rows:
@@ -406,7 +405,7 @@ class Releaser:
     def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> Hashes:
         """Return the keyed hash of each row's record key, by which repeated ones are found.
 
-        Parameters and errors are those of `release_batch`. Shape (n, 2): two rows with the same
+        Parameters and errors are those of `release_part`. Shape (n, 2): two rows with the same
         128 bits have the same key.
         """
         name = self.plan.record_key
@@ -424,7 +423,7 @@ class Releaser:
 
     @cached_property
     def output_schema(self) -> pa.Schema:
-        """What `release_batch` returns, see `Plan.output_schema`."""
+        """What `release_part` returns, see `Plan.output_schema`."""
         plan, coarsening = self.plan, self.plan.coarsening
         counted = plan if self.seen is None else replace(plan, coarsening=None)
         if self.groups.keys() >= plan.groups.keys():

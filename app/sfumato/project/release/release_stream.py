@@ -74,7 +74,7 @@ def stream_of(
     Columns that are asked for `beside` come last. Only those rows that are `chosen` leave.
     What others see as well is taken from what was `kept` of it, where that is given.
     Where a row does not fit the plan, or record keys repeat, making them raises what
-    `Releaser.release_batch` and `refuse_repeated` do.
+    `Releaser.release_part` and `refuse_repeated` do.
     """
     rows = table.rows if chosen is None else chosen.rows
     made = partial(_made, releaser, table, beside or {}, chosen)

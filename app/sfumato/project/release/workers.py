@@ -272,7 +272,7 @@ def released_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> p
     from groups is missing: `together_part` has it. Categories in an order are texts, since not
     every engine has such a type.
 
-    Raises the errors of `releaser_from` and `Releaser.release_batch`.
+    Raises the errors of `releaser_from` and `Releaser.release_part`.
     """
     releaser, alone = releaser_from(plan_text, source), _alone_from(plan_text, source)
     plan = releaser.plan

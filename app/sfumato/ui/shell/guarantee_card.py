@@ -96,11 +96,6 @@ class RecipientSummary(QWidget):
         self.setLayout(column(head, self.sentence, grid, below, spacing=Space.TIGHT))
         self.unfold(False)
 
-    @property
-    def looks(self) -> tuple[str, ...]:
-        """The colours of the three gauges."""
-        return tuple(each.look for each in self._gauges)
-
     def show_verdict(
         self, standing: Standing | None, word: str, sentence: str, longest: str = ""
     ) -> None:
@@ -227,11 +222,6 @@ class GuaranteeCard(QFrame):
     def guarantee(self) -> Guarantee | None:
         """What is shown."""
         return self._shown
-
-    @property
-    def summaries(self) -> dict[str, RecipientSummary]:
-        """How the recipients stand, by their names, in the order shown."""
-        return dict(self._summaries)
 
     @property
     def counts(self) -> str:

@@ -363,11 +363,6 @@ class PlotView(QWidget):
         self._point_out(region, place)
         announce(self, region.text)
 
-    def text_at(self, position: QPointF) -> str:
-        """Return what is said at a point of the widget."""
-        region = self._region_at(position)
-        return region.text if region is not None else ""
-
     def _region_at(self, position: QPointF) -> HoverRegion | None:
         if self._drawn is None or self._image is None:
             return None

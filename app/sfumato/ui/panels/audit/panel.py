@@ -329,10 +329,6 @@ class Questions(QWidget):
         """The page that is chosen."""
         return next((page for page, tab in self._tabs.items() if tab.isChecked()), None)
 
-    def tab_of(self, page: AuditPage) -> QToolButton:
-        """Return the tab of a page."""
-        return self._tabs[page]
-
     def first_of(self, topic: Topic) -> AuditPage | None:
         """Return a question's first page that has anything to work on."""
         return next((p for p, is_so in self._offered.items() if is_so and p.topic is topic), None)

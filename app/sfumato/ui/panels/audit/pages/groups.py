@@ -71,10 +71,6 @@ class KnowledgeButton(QPushButton):
             self._actions[name] = action
         self._say()
 
-    def tick(self, name: str, known: bool) -> None:
-        """Tick or untick a column, as the list does."""
-        self._actions[name].setChecked(known)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw as much of the names as there is room for; the tip has them all."""
         del event

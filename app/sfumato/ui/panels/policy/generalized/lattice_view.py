@@ -252,10 +252,6 @@ class LatticeView(QGraphicsView):
         reach = max(RADIUS + 4, 6 / max(self.transform().m11(), FARTHEST))
         return self._nodes[nearest] if apart[nearest] <= reach else None
 
-    def point_of(self, node: Node) -> QPointF:
-        """Return where a node is in the view."""
-        return QPointF(self.mapFromScene(QPointF(*self._drawing.places[self._place[node]])))
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Look at the node under the pointer; elsewhere, move the picture."""
         token, node = self.token_at(event.position()), self.node_at(event.position())
