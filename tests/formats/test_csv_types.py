@@ -206,6 +206,19 @@ def test_missing_values_that_come_late_are_missing(tmp_path):
     assert plain(series.iloc[-3:]) == [7, None, 8]
 
 
+def test_rare_mistakes_are_those_of_few_rows(tmp_path):
+    values = ["?" if row % 25 == 3 else str(row % 7) for row in range(FAR)]
+    found = column(tmp_path, values, bad_values=BadValues.MISSING)
+    assert (kind(found), found.isna().sum()) == ("Int64", FAR // 25)
+
+
+def test_texts_met_before_texts_met_later_and_missing_ones_are_kept(tmp_path):
+    values = ["b", "", "a"] * FAR + ["c"] + ["", "a", "c"] * FAR
+    found = column(tmp_path, values)
+    assert list(found.cat.categories) == ["a", "b", "c"]
+    assert found.astype(object).where(found.notna(), "").tolist() == values
+
+
 def test_texts_that_stop_repeating_are_kept_as_texts(tmp_path, monkeypatch):
     monkeypatch.setattr("sfumato.formats.tables.delimited.BLOCK_SIZES", (1 << 17,))
     values = [f"p{i}" for i in range(120_000)]

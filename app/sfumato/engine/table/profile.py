@@ -1,8 +1,7 @@
 """What one column looks like: how many values, which, and how they are distributed.
 
-A summary is made from one sort of a numeric column, or one hash lookup a row of any other, so
-that ten million rows take about a second. Beside the sorted copy nothing is as long as the column:
-what follows from it is found block by block.
+A summary is made from one sort of a numeric column, or one hash lookup a row of any other. Beside
+the sorted copy nothing is as long as the column: what follows from it is found block by block.
 
 A profile says more of a column than its summary, and proposes bins with edges that a person would
 choose.
@@ -29,7 +28,7 @@ from sfumato.engine.core.columns import Binning, Coding
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.periods import NAMES, Period
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.core.values import Floats, Integers, Value, factorize, plain
+from sfumato.engine.core.values import Floats, Indices, Integers, Value, factorize, plain
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.repeated_units import units_among
 from sfumato.engine.table.table import Table
@@ -50,8 +49,8 @@ _DAY = 86_400_000_000
 
 _MOMENTS = np.dtype("datetime64[us]")
 
-_BLOCK = 1 << 20
-"""How many rows are looked at together."""
+_BLOCK = 1 << 16
+"""So few rows are looked at together that they stay near the processor."""
 
 _LENGTH_SAMPLE = 10_000
 """How many distinct texts the mean length is taken from."""
@@ -277,14 +276,23 @@ def _runs_of(numbers: npt.NDArray[np.generic]) -> _Runs:
         end = min(start + _BLOCK, size)
         first = max(start, 1)
         begun = first + np.flatnonzero(numbers[first:end] != numbers[first - 1 : end - 1])
-        bounds = np.concatenate((open_run, begun, [size] if end == size else []))
-        bounds = bounds.astype(np.int64)
+        bounds = np.concatenate((open_run, begun, [size] if end == size else begun[:0]))
         distinct += len(bounds) - 1
         starts = np.concatenate((starts, bounds[:-1]))
         lengths = np.concatenate((lengths, np.diff(bounds)))
-        longest = np.argsort(-lengths, kind="stable")[:MOST_TOP]
+        longest = _longest_first(lengths)
         starts, lengths, open_run = starts[longest], lengths[longest], bounds[-1:]
     return _Runs(distinct, numbers[starts], lengths)
+
+
+def _longest_first(lengths: Integers) -> Indices:
+    """Return where the `MOST_TOP` longest runs stand, of equally long ones the first."""
+    if len(lengths) <= MOST_TOP:
+        return np.argsort(-lengths, kind="stable")
+    least = np.partition(lengths, -MOST_TOP)[-MOST_TOP]  # which takes less than to sort all
+    longer = np.flatnonzero(lengths > least)
+    some = np.append(longer, np.flatnonzero(lengths == least)[: MOST_TOP - len(longer)])
+    return some[np.argsort(-lengths[some], kind="stable")]
 
 
 def _summary_of_sorted(numbers: Integers | Floats) -> NumberSummary | None:

@@ -162,6 +162,8 @@ def unmasked(values: pa.Array) -> tuple[npt.NDArray[Any], Mask | None]:
 _FIRST_LOOK: Final = 100_000
 """Rows after which a column whose texts hardly repeat is no longer kept as categories."""
 _MOST_CATEGORIES: Final = 2_000_000
+_FEW_TEXTS: Final = 4_096
+"""So few texts are hashed anew with each block that is looked up among them."""
 _SHARED: Final = 8
 """A dictionary of texts is used as it is where each stands for so many rows."""
 _PIECE: Final = 1 << 18
@@ -239,6 +241,19 @@ class Distinct:
             self.values = pa.concat_arrays([self.values, values.filter(pa.array(new))])
         return places
 
+    def codes_of_known(self, values: pa.Array) -> npt.NDArray[np.int32] | None:
+        """Return what `codes_of` does where all values were met before; None otherwise.
+
+        Each row is hashed once, and nothing else is made of it.
+        """
+        if values.type != self.values.type:
+            return None
+        found = pc.index_in(values, value_set=self.values)
+        if found.null_count > values.null_count:
+            return None
+        codes: npt.NDArray[np.int32] = found.fill_null(-1).to_numpy(zero_copy_only=False)
+        return codes
+
     def codes_of(self, values: pa.DictionaryArray) -> npt.NDArray[np.int32]:
         """Return where each row's value stands, -1 where it is missing."""
         places = np.append(self.places_of(values.dictionary), np.int32(-1))
@@ -267,6 +282,8 @@ class TextBuffer:
         self._codes = Buffer(np.int8, expected)
         self._plain: list[pa.Array] | None = None
         self._rows = 0
+        self._settled = False
+        """Whether its texts are few, and the last rows had none that was not met before."""
 
     def __len__(self) -> int:
         return self._rows
@@ -285,8 +302,12 @@ class TextBuffer:
         if self._plain is not None:
             self._plain.append(texts.cast(pa.string()))
             return
+        if self._settled and (known := self._distinct.codes_of_known(texts)) is not None:
+            self._codes.add(known)
+            return
         met = len(self._distinct)
         codes = self._distinct.codes_of(texts.dictionary_encode())
+        self._settled = len(self._distinct) == met <= _FEW_TEXTS
         if len(self._distinct) > met:
             self._categories = None
         self._widen()

@@ -288,24 +288,26 @@ class GatheredColumn:
         """Return the type of most of the first values, or text; and all, where all were parsed."""
         whole = len(texts) <= _SAMPLE
         sample = texts if whole else texts.drop_null()[:_SAMPLE]
-        written = len(sample) - trimmed(sample).null_count
+        shown, counts = _each_once(sample) if not whole else (sample, np.ones(len(sample), int))
+        written = int(counts[np.asarray(trimmed(shown).is_valid())].sum())
         if not written:  # Nothing but blanks says nothing.
             return ColumnType.TEXT, None
         filled = written if self._new else len(sample) - sample.null_count
         most = written / 2
         for kind in _GUESSES:
-            parsed = parse(sample, kind, self._rules)
+            parsed = parse(shown, kind, self._rules)
             if parsed.code >= 0:
                 self._note_code(texts, sample, written, start)
                 return ColumnType.TEXT, None
             decimal = kind == ColumnType.INTEGER and pa.types.is_floating(parsed.values.type)
-            if len(parsed.bad) < RARE * filled:
+            bad = int(counts[parsed.bad].sum())
+            if bad < RARE * filled:
                 if decimal:
                     self._note_grouped(sample)
                     return ColumnType.NUMBER, None
                 return kind, parsed if whole else None
-            if len(parsed.bad) < most:
-                most, self.mixed = len(parsed.bad), ColumnType.NUMBER if decimal else kind
+            if bad < most:
+                most, self.mixed = bad, ColumnType.NUMBER if decimal else kind
         self._note_orders(sample)
         return ColumnType.TEXT, None
 
@@ -387,6 +389,12 @@ class GatheredColumn:
             held.convert(values.dtype)
         if self._kept:
             self._numbers.add(values, missing)
+
+
+def _each_once(texts: pa.Array) -> tuple[pa.Array, Integers]:
+    """Return each text once, and how many rows have it: what is told of a text is told once."""
+    encoded = texts.dictionary_encode()
+    return encoded.dictionary, np.bincount(encoded.indices.to_numpy())
 
 
 @dataclass(frozen=True)
