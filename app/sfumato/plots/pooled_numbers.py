@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,22 +36,45 @@ INTERVALS = 30
 SHOWN = 0.99
 """The share of the records whose errors the axis covers."""
 
-Curve = tuple[Floats, str, str, str]
-"""Errors by the number of copies, their colour, stroke and name."""
+Curve = tuple[str, str, str, str]
+"""Which errors by the number of copies it shows, their colour, stroke and name."""
 
 
 MOST_RECIPIENTS = 12
 _HEIGHT = 0.32
 
 
-def _draw_copies(axes: Axes, curves: Sequence[Curve], highest: float, style: PlotStyle) -> None:
-    """Draw errors over the number of copies, each named at its end; no two names collide."""
-    copies = np.arange(1, len(curves[0][0]) + 1)
+def _by_copies(
+    style: PlotStyle,
+    headline: str,
+    subtitle: str,
+    joined: tuple[Sequence[str], Callable[..., str]],
+    errors: Mapping[str, Floats],
+    curves: Sequence[Curve],
+) -> PlotFigure:
+    """Draw errors over the number of copies, each named at its end; no two names collide.
+
+    Parameters
+    ----------
+    style, headline, subtitle
+        See `PlotFigure`.
+    joined
+        Who joins, in this order, and how a number of copies is told with its errors.
+    errors
+        By their columns in the figure's data, shape (M,) each.
+    curves
+        What is drawn of them.
+    """
+    names, told = joined
+    copies = np.arange(1, len(names) + 1)
+    table = pd.DataFrame({"copies": copies, "joined": names, **errors})
+    figure, axes = plot(style, headline, subtitle, table)
+    highest = float(max(1e-6, *(each.max() for each in errors.values())))
     lowest_named = -np.inf
-    for errors, colour, dash, words in sorted(curves, key=lambda curve: float(curve[0][-1])):
+    for which, colour, dash, words in sorted(curves, key=lambda one: float(errors[one[0]][-1])):
         look = {"linewidth": points(2.0), "marker": "o", "markersize": points(6.0), "zorder": 3}
-        axes.plot(copies, errors, dash, color=colour, **look)  # type: ignore[arg-type]
-        lowest_named = max(float(errors[-1]), lowest_named + 0.075 * highest)
+        axes.plot(copies, errors[which], dash, color=colour, **look)  # type: ignore[arg-type]
+        lowest_named = max(float(errors[which][-1]), lowest_named + 0.075 * highest)
         end = (float(copies[-1]), lowest_named)
         write(axes, words, end, style, (10.0, 0.0), colour, annotation_clip=False)
     axes.set_ylim(-highest * 0.06, highest * 1.2)
@@ -59,6 +82,10 @@ def _draw_copies(axes: Axes, curves: Sequence[Curve], highest: float, style: Plo
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     name_axes(axes, style, style.say("copies pooled"))
     fit_percent_ticks(axes, "y", highest * 1.2)
+    for place, name in enumerate(names):
+        left = {which: percent(float(each[place]), 1) for which, each in errors.items()}
+        figure.tell_column(axes, place + 1, told(count=place + 1, name=name, **left))
+    return figure
 
 
 # ----- the best linear estimate
@@ -83,61 +110,52 @@ def build_error_by_copies(
     PlotFigure
         Its data has a row for each number of copies: who joined, and the three errors.
     """
-    names = coalition.names
-    kinds = (Dependence.LADDER, Dependence.INDEPENDENT, Dependence.LINEAR)
-    ladder, independent, linear = (errors[kind] for kind in kinds)
-    table = pd.DataFrame(
-        {
-            "copies": np.arange(1, len(names) + 1),
-            "joined": names,
-            "ladder": ladder,
-            "independent": independent,
-            "linearly_dependent": linear,
-        }
-    )
     subtitle = style.say(
         "Share of the variance that the best linear estimate leaves unexplained, the most trusted"
         " recipient first. Higher is safer."
     )
-    figure, axes = plot(style, _copies_headline(coalition, table, style), subtitle, table)
-    curves = (
-        (ladder, style.accent, "-", style.say("on the ladder")),
-        (independent, style.hypothetical, "--", style.say("independent noise")),
-        (linear, style.muted, ":", style.say("noise that differs by a factor")),
-    )
-    highest = float(max(ladder.max(), independent.max(), 1e-6))
-    _draw_copies(axes, curves, highest, style)
-    for place, name in enumerate(names):
-        text = style.say(
+
+    def told(linearly_dependent: str, **details: object) -> str:
+        return style.say(
             "{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent"
             " {independent}, differing by a factor {linear}",
-            count=place + 1,
-            name=name,
-            ladder=percent(float(ladder[place]), 1),
-            independent=percent(float(independent[place]), 1),
-            linear=percent(float(linear[place]), 1),
+            linear=linearly_dependent,
+            **details,
         )
-        figure.tell_column(axes, place + 1, text)
-    return figure
+
+    shown = {
+        "ladder": errors[Dependence.LADDER],
+        "independent": errors[Dependence.INDEPENDENT],
+        "linearly_dependent": errors[Dependence.LINEAR],
+    }
+    curves = (
+        ("ladder", style.accent, "-", style.say("on the ladder")),
+        ("independent", style.hypothetical, "--", style.say("independent noise")),
+        ("linearly_dependent", style.muted, ":", style.say("noise that differs by a factor")),
+    )
+    headline = _copies_headline(coalition, shown, style)
+    return _by_copies(style, headline, subtitle, (coalition.names, told), shown, curves)
 
 
-def _copies_headline(coalition: NumbersCoalition, table: pd.DataFrame, style: PlotStyle) -> str:
+def _copies_headline(
+    coalition: NumbersCoalition, errors: Mapping[str, Floats], style: PlotStyle
+) -> str:
     """Return what all of them together leave open."""
-    last = table.iloc[-1]
+    last = {which: float(each[-1]) for which, each in errors.items()}
     if len(coalition.names) == 1:
         return style.say(
             "{name} alone leaves {ladder} of the variance of {attribute} open",
             name=coalition.names[0],
-            ladder=percent(float(last["ladder"])),
+            ladder=percent(last["ladder"]),
             attribute=coalition.entry.key,
         )
     return style.say(
         "With independent noise, {count} recipients together leave {independent} of the variance"
         " of {attribute} open; on the ladder, {ladder}",
         count=len(coalition.names),
-        independent=percent(float(last["independent"])),
+        independent=percent(last["independent"]),
         attribute=coalition.entry.key,
-        ladder=percent(float(last["ladder"])),
+        ladder=percent(last["ladder"]),
     )
 
 
@@ -183,40 +201,32 @@ def build_bayes_by_copies(data: BayesData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has a row for each number of copies: who joined, and the three errors.
     """
-    table = pd.DataFrame(
-        {
-            "copies": np.arange(1, len(data.names) + 1),
-            "joined": data.names,
-            "ladder": data.ladder,
-            "independent": data.independent,
-            "linear_on_ladder": data.linear,
-        }
-    )
     subtitle = style.say(
         "Share of the variance that the mean given the distribution and the releases leaves"
         " unexplained, measured on {records} {records:record|records}. Higher is safer.",
         records=whole(data.records),
     )
-    figure, axes = plot(style, _bayes_headline(data, style), subtitle, table)
-    curves = (
-        (data.linear, style.muted, ":", style.say("best linear estimate, on the ladder")),
-        (data.independent, style.hypothetical, "--", style.say("independent noise")),
-        (data.ladder, style.accent, "-", style.say("on the ladder")),
-    )
-    highest = float(max(data.ladder.max(), data.independent.max(), data.linear.max(), 1e-6))
-    _draw_copies(axes, curves, highest, style)
-    for place, name in enumerate(data.names):
-        text = style.say(
+
+    def told(linear_on_ladder: str, **details: object) -> str:
+        return style.say(
             "{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent"
             " {independent}; best linear estimate on the ladder {linear}",
-            count=place + 1,
-            name=name,
-            ladder=percent(float(data.ladder[place]), 1),
-            independent=percent(float(data.independent[place]), 1),
-            linear=percent(float(data.linear[place]), 1),
+            linear=linear_on_ladder,
+            **details,
         )
-        figure.tell_column(axes, place + 1, text)
-    return figure
+
+    errors = {
+        "ladder": data.ladder,
+        "independent": data.independent,
+        "linear_on_ladder": data.linear,
+    }
+    curves = (
+        ("linear_on_ladder", style.muted, ":", style.say("best linear estimate, on the ladder")),
+        ("independent", style.hypothetical, "--", style.say("independent noise")),
+        ("ladder", style.accent, "-", style.say("on the ladder")),
+    )
+    headline = _bayes_headline(data, style)
+    return _by_copies(style, headline, subtitle, (data.names, told), errors, curves)
 
 
 def _bayes_headline(data: BayesData, style: PlotStyle) -> str:
@@ -278,14 +288,6 @@ def build_learned_by_copies(data: LearnedData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has a row for each number of copies: who joined, and both errors.
     """
-    table = pd.DataFrame(
-        {
-            "copies": np.arange(1, len(data.names) + 1),
-            "joined": data.names,
-            "ladder": data.ladder,
-            "independent": data.independent,
-        }
-    )
     subtitle = style.say(
         "Share of the variance that linear estimates leave unexplained, measured on released"
         " records, for somebody who knows {knowledge}. Higher is safer.",
@@ -302,24 +304,20 @@ def build_learned_by_copies(data: LearnedData, style: PlotStyle) -> PlotFigure:
         alone=percent(float(data.ladder[0]), 1),
         independent=percent(float(data.independent[-1]), 1),
     )
-    figure, axes = plot(style, headline, subtitle, table)
-    curves = (
-        (data.independent, style.muted, "--", style.say("independent noise")),
-        (data.ladder, style.accent, "-", style.say("on the ladder")),
-    )
-    highest = float(max(data.ladder.max(), data.independent.max(), 1e-6))
-    _draw_copies(axes, curves, highest, style)
-    for place, name in enumerate(data.names):
-        text = style.say(
+
+    def told(**details: object) -> str:
+        return style.say(
             "{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent"
             " {independent}",
-            count=place + 1,
-            name=name,
-            ladder=percent(float(data.ladder[place]), 1),
-            independent=percent(float(data.independent[place]), 1),
+            **details,
         )
-        figure.tell_column(axes, place + 1, text)
-    return figure
+
+    errors = {"ladder": data.ladder, "independent": data.independent}
+    curves = (
+        ("independent", style.muted, "--", style.say("independent noise")),
+        ("ladder", style.accent, "-", style.say("on the ladder")),
+    )
+    return _by_copies(style, headline, subtitle, (data.names, told), errors, curves)
 
 
 # ----- single records

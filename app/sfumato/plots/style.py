@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.engine.core.wording import details_apart, filled
 from sfumato.formats.language import columns_known, localized, quoted
@@ -137,83 +137,48 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+_LOOKS: Final = {
+    # light, dark, and the same of high contrast
+    "background": ("#FAFAF8", "#16191D", "#FFFFFF", "#000000"),
+    "surface": ("#FFFFFF", "#1F2429", "#FFFFFF", "#000000"),
+    "text": ("#1E2328", "#E8EAED", "#000000", "#FFFFFF"),
+    "muted": ("#6B7280", "#9AA3AE", "#3B4048", "#C9CED6"),
+    "line": ("#E4E4E0", "#2E343B", "#767B84", "#7F868F"),
+    "accent": ("#2F5D8A", "#7FB2E5", "#003C78", "#8CC8FF"),
+    "good": ("#2E7D5B", "#5FBF93", "#004D2E", "#7FE3B3"),
+    "caution": ("#8A5A0B", "#E0B04A", "#5C3800", "#FFD166"),
+    "danger": ("#B23A48", "#F08A95", "#8C0016", "#FFA9B4"),
+    "original": ("#2F5D8A", "#7FB2E5", "#003C78", "#8CC8FF"),
+    "released": ("#AE5A1C", "#E8A35C", "#7A2E00", "#FFB870"),
+    "trust": (
+        ("#74939A", "#4B86A6", "#2F5D8A", "#15304F"),
+        ("#5F7A84", "#5C93B8", "#7FB2E5", "#DCEBFA"),
+        ("#4E6166", "#2D5F7E", "#003C78", "#00162E"),
+        ("#8FA6AE", "#79B4DC", "#8CC8FF", "#EAF5FF"),
+    ),
+}
+
+
+def _style(font_family: str, *, dark: bool, strong: bool) -> PlotStyle:
+    look: dict[str, Any] = {name: each[dark + 2 * strong] for name, each in _LOOKS.items()}
+    return PlotStyle(dark=dark, font_family=font_family, strong=strong, **look)
+
+
 def light_style(font_family: str = "DejaVu Sans") -> PlotStyle:
     """Return the light look."""
-    return PlotStyle(
-        dark=False,
-        background="#FAFAF8",
-        surface="#FFFFFF",
-        text="#1E2328",
-        muted="#6B7280",
-        line="#E4E4E0",
-        accent="#2F5D8A",
-        good="#2E7D5B",
-        caution="#8A5A0B",
-        danger="#B23A48",
-        original="#2F5D8A",
-        released="#AE5A1C",
-        trust=("#74939A", "#4B86A6", "#2F5D8A", "#15304F"),
-        font_family=font_family,
-    )
+    return _style(font_family, dark=False, strong=False)
 
 
 def dark_style(font_family: str = "DejaVu Sans") -> PlotStyle:
     """Return the dark look."""
-    return PlotStyle(
-        dark=True,
-        background="#16191D",
-        surface="#1F2429",
-        text="#E8EAED",
-        muted="#9AA3AE",
-        line="#2E343B",
-        accent="#7FB2E5",
-        good="#5FBF93",
-        caution="#E0B04A",
-        danger="#F08A95",
-        original="#7FB2E5",
-        released="#E8A35C",
-        trust=("#5F7A84", "#5C93B8", "#7FB2E5", "#DCEBFA"),
-        font_family=font_family,
-    )
+    return _style(font_family, dark=True, strong=False)
 
 
 def strong_light_style(font_family: str = "DejaVu Sans") -> PlotStyle:
     """Return the light look of high contrast."""
-    return PlotStyle(
-        dark=False,
-        background="#FFFFFF",
-        surface="#FFFFFF",
-        text="#000000",
-        muted="#3B4048",
-        line="#767B84",
-        accent="#003C78",
-        good="#004D2E",
-        caution="#5C3800",
-        danger="#8C0016",
-        original="#003C78",
-        released="#7A2E00",
-        trust=("#4E6166", "#2D5F7E", "#003C78", "#00162E"),
-        font_family=font_family,
-        strong=True,
-    )
+    return _style(font_family, dark=False, strong=True)
 
 
 def strong_dark_style(font_family: str = "DejaVu Sans") -> PlotStyle:
     """Return the dark look of high contrast."""
-    return PlotStyle(
-        dark=True,
-        background="#000000",
-        surface="#000000",
-        text="#FFFFFF",
-        muted="#C9CED6",
-        line="#7F868F",
-        accent="#8CC8FF",
-        good="#7FE3B3",
-        caution="#FFD166",
-        danger="#FFA9B4",
-        original="#8CC8FF",
-        released="#FFB870",
-        trust=("#8FA6AE", "#79B4DC", "#8CC8FF", "#EAF5FF"),
-        font_family=font_family,
-        strong=True,
-    )
+    return _style(font_family, dark=True, strong=True)
