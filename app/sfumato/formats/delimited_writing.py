@@ -18,12 +18,12 @@ from sfumato.engine.core.parallel import made_ahead, made_side_by_side
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn, Chosen, precision
+from sfumato.formats.files import HashedFile
 from sfumato.formats.table_format import (
     PLACE,
     Rows,
     RowStream,
     SharedColumns,
-    WriteResult,
     arrays_of,
     in_blocks,
     rows_together,
@@ -36,8 +36,8 @@ _MOST_KEPT: Final = 1 << 28
 _SECOND: Final = "%Y-%m-%dT%H:%M:%S"
 
 
-def write_delimited(table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
-    """Write a table as RFC 4180 has it: UTF-8, commas, lines that end in CR LF.
+def write_delimited(table: Table, path: Path, context: Context, order: Rows = None) -> str:
+    """Write a table as RFC 4180 has it (UTF-8, commas, CR LF), and return the file's SHA-256.
 
     Texts stand in quotes, so that an empty text differs from a missing value, which is an
     empty field; numbers, dates and ``true`` or ``false`` stand without. A decimal has as many
@@ -53,15 +53,15 @@ def write_delimited(table: Table, path: Path, context: Context, order: Rows = No
     columns = {str(name): _CsvColumn(str(name), s, alone) for name, s in table.frame.items()}
     schema = pa.schema([(name, column.type) for name, column in columns.items()])
     style = {"eol": _END, "quoting_style": "needed"}
-    rows_only = pa.csv.WriteOptions(include_header=False, **style)
 
-    def lines(arrays: Sequence[pa.Array]) -> pa.Buffer:
+    def lines(arrays: Sequence[pa.Array], *, header: bool = False) -> pa.Buffer:
         sink = pa.BufferOutputStream()
-        pa.csv.write_csv(pa.record_batch(arrays, schema=schema), sink, rows_only)
+        options = pa.csv.WriteOptions(include_header=header, **style)
+        pa.csv.write_csv(pa.record_batch(arrays, schema=schema), sink, options)
         return sink.getvalue()
 
-    with pa.OSFile(str(path), "wb") as file:
-        pa.csv.write_csv(schema.empty_table(), file, pa.csv.WriteOptions(**style))
+    with HashedFile(path) as file:
+        file.write(lines(pa.RecordBatch.from_pylist([], schema).columns, header=True))
         rows = rows_together(_ROWS, len(columns))
         ready, left, folder = Part(context, 0.0, 0.3), Part(context, 0.3, 1.0), path.parent
         parts: Iterator[pa.Buffer]
@@ -74,7 +74,7 @@ def write_delimited(table: Table, path: Path, context: Context, order: Rows = No
         for part in parts:
             file.write(part)
     context.report(1.0, "Finishing the file")
-    return WriteResult({name: name for name in columns})
+    return file.digest
 
 
 @dataclass(frozen=True)

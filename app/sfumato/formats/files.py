@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import re
 import secrets
@@ -21,7 +22,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
@@ -33,6 +34,9 @@ from sfumato.formats.errors import (
     TooLarge,
     refused_at,
 )
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 if sys.platform != "win32":
     import fcntl
@@ -80,6 +84,34 @@ def digest_of(path: Path, context: Context) -> str:
                 done += len(piece)
                 context.report(min(1.0, done / size), Sentence("Checking {path}", path=path.name))
     return digest.hexdigest()
+
+
+class HashedFile(io.FileIO):
+    """A file that is written once from its beginning, and hashed on the way.
+
+    Raises
+    ------
+    OSError
+        If the system refuses, or the disk does not take all that is written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "wb")
+        self._hashed = hashlib.sha256()
+
+    def write(self, content: ReadableBuffer) -> int:
+        """Write all of it: the system may take a part at a time."""
+        left = memoryview(content).cast("B")
+        size = len(left)
+        self._hashed.update(left)
+        while left:
+            left = left[super().write(left) :]
+        return size
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what was written, in hexadecimal."""
+        return self._hashed.hexdigest()
 
 
 def is_file(path: Path) -> bool:

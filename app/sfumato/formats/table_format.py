@@ -382,22 +382,6 @@ class ReadResult:
     digest: str = ""
 
 
-@dataclass(frozen=True)
-class WriteResult:
-    """What was written.
-
-    Parameters
-    ----------
-    names
-        The columns' names in the file, by their names in the table.
-    notes
-        What the custodian should know.
-    """
-
-    names: Mapping[str, str]
-    notes: tuple[Note, ...] = ()
-
-
 class TableFormat(ABC):
     """One file format: a module of `sfumato.formats.tables` holds it.
 
@@ -486,8 +470,8 @@ class TableFormat(ABC):
         path: Path,  # noqa: ARG002
         context: Context,  # noqa: ARG002
         order: Rows = None,  # noqa: ARG002
-    ) -> WriteResult:
-        """Write a table's rows, in an order, to a path where no file stands yet.
+    ) -> str:
+        """Write a table's rows, in an order, and return the SHA-256 of what was written.
 
         See `arrays_of` for rows that are made meanwhile.
         """

@@ -14,10 +14,10 @@ import io
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.formats.bundles import DATAPACKAGE_NAME
@@ -117,13 +117,12 @@ def write_bundle(
         names = {name: escaped(in_file) for name, in_file in names.items()}
         table = with_escapes(table)
         order = rows_with_escapes(order) if isinstance(order, RowStream) else order
-    write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8), order)
-    data = _facts(folder / data_name, Part(context, 0.8, 1.0))
-    done = Part(context, 1.0, 1.0)
+    digest = write_table(table, folder / data_name, format_name, context, order)
+    data = FileFacts(data_name, (folder / data_name).stat().st_size, digest)
     with speaking(contents.language):
         told = readme_of(contents, names, format_name, escapes).encode()
         readme = _write(folder, README_NAME, told)
-        hierarchies = _write_hierarchies(contents, folder, escapes, done)
+        hierarchies = _write_hierarchies(contents, folder, escapes)
         files = WrittenFiles(data, readme, hierarchies)
         package = describe(contents, names, format_name, files, escapes)
         descriptions = _write_descriptions(contents, folder, package)
@@ -160,16 +159,15 @@ def _write(folder: Path, name: str, content: bytes) -> FileFacts:
 
 
 def _write_hierarchies(
-    contents: BundleContents, folder: Path, escapes: bool, context: Context
+    contents: BundleContents, folder: Path, escapes: bool
 ) -> dict[str, FileFacts]:
     """Write the hierarchies of a generalized table; return the files by the columns' names."""
     written: dict[str, FileFacts] = {}
     hierarchies = contents.generalized.hierarchies if contents.generalized is not None else {}
     for number, (column, rows) in enumerate(hierarchies.items(), start=1):
-        path = folder / f"hierarchy-{number}.csv"
         labels = [tuple(map(escaped, row)) for row in rows] if escapes else rows
-        write_private(path, hierarchy_text(labels).encode())
-        written[column] = _facts(path, context)
+        name = f"hierarchy-{number}.csv"
+        written[column] = _write(folder, name, hierarchy_text(labels).encode())
     return written
 
 
@@ -217,26 +215,9 @@ def _add(archive: zipfile.ZipFile, source: Path, context: Context) -> None:
     """Add a file to a zip."""
     entry = entry_called(source.name)
     entry.file_size = source.stat().st_size
+    done, text = 0, f"Packing {source.name}"
     with source.open("rb") as file, archive.open(entry, "w") as target:
-        for chunk in _chunks(file, entry.file_size, f"Packing {source.name}", context):
-            target.write(chunk)
-
-
-def _facts(path: Path, context: Context) -> FileFacts:
-    """Return a written file's name, size and digest."""
-    digest = hashlib.sha256()
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        for chunk in _chunks(file, size, f"Reading {path.name} back", context):
-            digest.update(chunk)
-    return FileFacts(path.name, size, digest.hexdigest())
-
-
-def _chunks(file: BinaryIO, size: int, text: str, context: Context) -> Iterator[bytes]:
-    """Yield a file piece by piece, with progress."""
-    done = 0
-    while chunk := file.read(_CHUNK):
-        context.report(done / max(size, 1), text)
-        done += len(chunk)
-        yield chunk
+        while chunk := file.read(_CHUNK):
+            context.report(done / entry.file_size, text)
+            done += target.write(chunk)
     context.report(1.0, text)

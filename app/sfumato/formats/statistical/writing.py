@@ -24,11 +24,11 @@ from sfumato.engine.core.values import factorize, plain
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn
 from sfumato.formats.errors import BeyondFormat, DamagedFile, grouped
-from sfumato.formats.notes import Note
+from sfumato.formats.files import digest_of
 from sfumato.formats.statistical.dates import numbers_of
 from sfumato.formats.statistical.reading import LibraryProcess, Package, StatisticalFormat
 from sfumato.formats.statistical.reasons import rejoined
-from sfumato.formats.table_format import Rows, WriteResult, in_order
+from sfumato.formats.table_format import Rows, in_order
 
 
 @dataclass(frozen=True)
@@ -185,16 +185,20 @@ class WritableFormat(StatisticalFormat):
         """Return a name that the package allows for each column."""
         return self.rules.names.fit(columns)
 
-    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
-        """Write a table, with the same bytes at any time; see `write_statistical`."""
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> str:
+        """Write a table, with the same bytes at any time; see `write_statistical`.
+
+        The library writes by itself, and the time in the file is replaced: its digest is of what
+        is read again.
+        """
         import pyreadstat  # noqa: PLC0415
 
         table = in_order(table, order, Part(context, 0.0, 0.3), path.parent)
         write_data = partial(getattr(pyreadstat, self.writer), **self.settings)
         rest = Part(context, 0.3, 1.0)
-        result = write_statistical(table, path, write_data, self.rules, self.package, rest)
+        write_statistical(table, path, write_data, self.rules, self.package, rest)
         self.finish(path, table.rows)
-        return result
+        return digest_of(path, Silent())
 
     @abstractmethod
     def finish(self, path: Path, rows: int) -> None:
@@ -225,7 +229,7 @@ def write_statistical(
     rules: WriteRules,
     package: Package,
     context: Context,
-) -> WriteResult:
+) -> None:
     """Write a table as a file of a statistical package.
 
     The library does not always notice when the disk takes no more, so each format then examines
@@ -255,7 +259,6 @@ def write_statistical(
         If a column holds values that the files can't hold exactly.
     """
     names = rules.names.fit(table.columns)
-    notes = [_renamed(name, new, package) for name, new in names.items() if name != new]
     columns = {}
     for name in table.columns:
         source = ArrowColumn(name, table.frame[name])
@@ -263,12 +266,10 @@ def write_statistical(
         column = maker.make(table.value_labels.get(name, {}))
         _rejoin(column, table, name, maker)
         label = table.column_labels.get(name) or (name if names[name] != name else None)
-        column.label = maker.cut(label, rules.longest_label) if label else None
+        column.label = _cut(label, rules.longest_label) if label else None
         columns[names[name]] = column
-        notes += maker.notes
     _write(columns, path, write_data, package, rules, context)
     context.report(1.0, "Finishing the file")
-    return WriteResult(names, tuple(notes))
 
 
 def _write(
@@ -315,7 +316,7 @@ def _rejoin(column: _Written, table: Table, name: str, maker: _Maker) -> None:
         return
     column.series, column.missing = found.series, found.declared
     longest = maker.rules.longest_value_label
-    labels = {code: maker.cut(text, longest) for code, text in found.labels.items()}
+    labels = {code: _cut(text, longest) for code, text in found.labels.items()}
     column.value_labels = {**column.value_labels, **labels}
 
 
@@ -323,13 +324,6 @@ def not_whole() -> OSError:
     """Return the error for a file of which a part is missing after it was written."""
     # The library does not say why; a disk that takes a file's beginning only is a full one.
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _renamed(name: str, new: str, package: Package) -> Note:
-    return Note(
-        "Column {column} is called {new} in the file: {title} does not allow its name.",
-        {"column": name, "new": new, "title": package.title},
-    )
 
 
 class _Maker:
@@ -348,7 +342,6 @@ class _Maker:
         self.rules = rules
         self._moments = package.moments
         self._package = package
-        self.notes: list[Note] = []
 
     def make(self, labels: Mapping[Value, str]) -> _Written:
         periods = self._periods()
@@ -394,19 +387,6 @@ class _Maker:
         place = places.get(lengths.pop()) if len(lengths) == 1 else None
         return None if place is None else self.rules.time_formats[place]
 
-    def cut(self, text: str, longest: int) -> str:
-        """Return a label no longer than the package allows, and note it where it is cut."""
-        cut = _cut(text, longest)
-        if cut != text:
-            self.notes.append(
-                Note(
-                    "A label of column {column} is cut to the {longest} {longest:byte|bytes} that"
-                    " {title} allows.",
-                    {"column": self._source.name, "longest": longest, "title": self._title},
-                )
-            )
-        return cut
-
     def _plain(self) -> pd.Series:
         """Return the column's values, also where they are kept as categories."""
         series = self._source.series
@@ -428,16 +408,7 @@ class _Maker:
         self._refuse(pc.match_substring(texts, "\0"), "texts with a NUL character")
         if not self.rules.keeps_trailing_blanks:
             self._refuse(pc.ends_with(texts, " "), "texts that end in blanks")
-        if pc.any(pc.equal(texts, "")).as_py():
-            self.notes.append(
-                Note(
-                    "Column {column}: empty texts become missing, as {title} tells no difference.",
-                    {"column": self._source.name, "title": self._title},
-                )
-            )
-        if labels and not self.rules.labels_text:
-            self._dropped_labels(len(labels))
-            labels = {}
+        labels = labels if self.rules.labels_text else {}
         return _Written(self._source.series, None, None, self._cut_labels(labels, str))
 
     def _dates(self) -> _Written:
@@ -478,8 +449,6 @@ class _Maker:
             for value, text in labels.items()
             if not isinstance(value, str | None) and value % 1 == 0 and abs(value) <= largest
         }
-        if len(fitting) < len(labels):
-            self._dropped_labels(len(labels) - len(fitting))
         return self._cut_labels(fitting, int)
 
     def _cut_labels(
@@ -488,19 +457,10 @@ class _Maker:
         """Return the labels with their values as the file stores them."""
         longest = self.rules.longest_value_label
         return {
-            kind(value): self.cut(text, longest)
+            kind(value): _cut(text, longest)
             for value, text in labels.items()
             if value is not None and isinstance(value, str) == (kind is str)
         }
-
-    def _dropped_labels(self, count: int) -> None:
-        self.notes.append(
-            Note(
-                "{count} {count:label|labels} of column {column} {count:is|are} left out: {title}"
-                " labels whole numbers only.",
-                {"count": count, "column": self._source.name, "title": self._title},
-            )
-        )
 
     def _refuse(self, found: Any, what: str) -> None:
         """Refuse a column in which a value was found that the file can't hold."""

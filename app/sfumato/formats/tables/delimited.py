@@ -62,7 +62,6 @@ from sfumato.formats.table_format import (
     Rows,
     TableFormat,
     TablePart,
-    WriteResult,
     in_blocks,
 )
 
@@ -556,7 +555,7 @@ class _Delimited(TableFormat):
     ) -> Batches | None:
         return batches_of_delimited(path, options, context, least, known)
 
-    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> str:
         return write_delimited(table, path, context, order)
 
 

@@ -44,7 +44,7 @@ from sfumato.formats.columns.settling import (
 )
 from sfumato.formats.columns.typed import blank_places, blank_rows_note, finished
 from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile, Way, refused_at
-from sfumato.formats.files import digest_of, is_folder, opening
+from sfumato.formats.files import HashedFile, digest_of, is_folder, opening
 from sfumato.formats.long_texts import LongTexts
 from sfumato.formats.notes import Note
 from sfumato.formats.options import ColumnType, ReadOptions
@@ -66,7 +66,6 @@ from sfumato.formats.table_format import (
     Rows,
     TableFormat,
     TablePart,
-    WriteResult,
     arrays_of,
     batch_at,
     refuse_many_cells,
@@ -185,7 +184,7 @@ class _Parquet(TableFormat):
             whole.update(name + b"\0" + bytes.fromhex(digest_of(part, share)))
         return whole.hexdigest()
 
-    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> str:
         """Write a table; the same table gives the same bytes.
 
         Days without a time of day are written as dates.
@@ -198,12 +197,15 @@ class _Parquet(TableFormat):
         columns = {str(name): _ParquetColumn(str(name), s) for name, s in table.frame.items()}
         schema = pa.schema([(name, column.type) for name, column in columns.items()])
         schema = schema.with_metadata(metadata_of(table, schema))
-        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        with (
+            HashedFile(path) as file,
+            pa.parquet.ParquetWriter(file, schema, compression="zstd") as writer,
+        ):
             groups = arrays_of(table, columns, order, _GROUP, context, path.parent)
             for arrays in made_ahead(groups):
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
         context.report(1.0, "Finishing the file")
-        return WriteResult({name: name for name in columns})
+        return file.digest
 
 
 class _ParquetColumn:
