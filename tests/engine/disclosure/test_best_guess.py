@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.best_guess import guesses_at_released, restored_alone
+from sfumato.engine.disclosure.best_guess import (
+    guesses_at_each,
+    guesses_at_released,
+    restored_alone,
+)
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 
@@ -37,5 +41,7 @@ def test_a_released_value_is_weighed_by_bayes_rule(drawn):
         for believed, value in zip(belief, released, strict=True)
     ]
     assert guesses_at_released(belief, matrix, released).tolist() == expected
+    at_each = guesses_at_each(belief, matrix)
+    assert [int(at_each(value)[record]) for record, value in enumerate(released)] == expected
     dense = DenseMatrix(matrix.dense())
     assert guesses_at_released(belief, dense, released).tolist() == expected

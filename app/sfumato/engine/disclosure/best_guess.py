@@ -6,9 +6,11 @@ counts them here: over all outcomes, over outcomes that were drawn, or over the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context
@@ -93,12 +95,28 @@ def _restored_of_kept(matrix: RetentionMatrix, shares: Vector) -> Restoration:
     """Return what `restored_alone` does from sums over the values: none over pairs of them."""
     kept = shares * matrix.retention
     replaced = shares * matrix.replacement
-    own = kept + replaced
     weight = kept + replaced.sum()
-    squares = kept * (own + replaced) + (replaced * replaced).sum()
+    squares = kept * (kept + replaced + replaced) + (replaced * replaced).sum()
     squares = np.divide(squares, weight, out=np.zeros_like(weight), where=weight > 0.0)
-    best = np.maximum(own, largest_of_others(replaced))
-    return Restoration(float(best.sum()), float(squares.sum()))
+    return Restoration(float(_best_of_kept(kept, replaced).sum()), float(squares.sum()))
+
+
+def _best_of_kept(kept: Vector, replaced: Vector, member: Places | slice = slice(None)) -> Vector:
+    """Return how much the best guess weighs where each value is released, shape (m,).
+
+    It is what was released itself, or else the value that others are replaced from most often.
+
+    Parameters
+    ----------
+    kept
+        Pr[value and kept], shape (m,).
+    replaced
+        Pr[value and replaced by a certain one], of each value that is guessed, shape (k,).
+    member
+        Which of these each released value is, shape (m,); without it, k = m and it is its own.
+    """
+    best: Vector = np.maximum(kept + replaced[member], largest_of_others(replaced)[member])
+    return best
 
 
 def weight_of_best(joint: Floats) -> Vector:
@@ -138,12 +156,38 @@ def guesses_at_released(belief: Floats, matrix: PerturbationMatrix, released: In
     released
         The value that is released of each, shape (k,).
     """
+    return best_guess(belief * matrix.block(released, np.arange(matrix.size)))
+
+
+def guesses_at_each(
+    belief: Floats, matrix: PerturbationMatrix
+) -> Callable[[int], npt.NDArray[np.integer]]:
+    """Return what finds the likeliest values once one is released of all records, shape (k,).
+
+    Parameters
+    ----------
+    belief, matrix
+        As for `guesses_at_released`; the same value is released of each record, and all in turn.
+    """
     if not isinstance(matrix, RetentionMatrix):
-        rows = np.array([matrix.row(int(value)) for value in released])
-        return best_guess(belief * rows)
-    places, after = np.arange(len(released)), belief * matrix.replacement
-    after[places, released] = belief[places, released] * matrix.diagonal[released]
-    return best_guess(after)
+        return lambda released: best_guess(belief * matrix.row(released))
+    # Only the value that is released weighs otherwise, so it is the guess, or else the best one
+    # of the others.
+    kept, records = (belief * matrix.diagonal).T.copy(), np.arange(len(belief))
+    rest = belief * matrix.replacement
+    first = best_guess(rest)
+    highest = rest[records, first]
+    rest[records, first] = -1.0
+    second = best_guess(rest)
+    next_highest = rest[records, second]
+
+    def guesses(released: int) -> npt.NDArray[np.integer]:
+        itself = first == released
+        other, weight = np.where(itself, second, first), np.where(itself, next_highest, highest)
+        own = kept[released]
+        return np.where((own > weight) | ((own == weight) & (released < other)), released, other)
+
+    return guesses
 
 
 def guessed_of_member(matrix: RetentionMatrix, shares: Vector, member: Places) -> float:
@@ -153,8 +197,7 @@ def guessed_of_member(matrix: RetentionMatrix, shares: Vector, member: Places) -
     """
     kept = shares * matrix.retention
     replaced = sums_by_member(shares * (1.0 - matrix.retention) / matrix.size, member)
-    best = np.maximum(kept + replaced[member], largest_of_others(replaced)[member])
-    return float(best.sum())
+    return float(_best_of_kept(kept, replaced, member).sum())
 
 
 def restored_of_counts(true: Codes, columns: list[Codes], size: int) -> Restoration:

@@ -23,14 +23,13 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.parallel import side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
-from sfumato.engine.disclosure.best_guess import best_guess, guesses_at_released
+from sfumato.engine.disclosure.best_guess import best_guess, guesses_at_each, guesses_at_released
 from sfumato.engine.disclosure.boosted_trees import (
     Ensemble,
     TrainingRows,
@@ -397,7 +396,7 @@ def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
     if size <= MOST_VALUES:
         chosen = sample_rows(rows, most)
         belief, true = _belief(found, size, chosen), found.codes[chosen]
-        guess = _guesses(belief, matrix)
+        guess = guesses_at_each(belief, matrix)
         right = 0.0
         for released in range(matrix.outcomes):
             row = matrix.row(released)
@@ -411,31 +410,6 @@ def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
         belief = _belief(found, size, chosen[some])
         right += int((guesses_at_released(belief, matrix, shown[some]) == true[some]).sum())
     return right / len(true)
-
-
-def _guesses(
-    belief: Floats, matrix: PerturbationMatrix
-) -> Callable[[int], npt.NDArray[np.integer]]:
-    """Return what finds the best guess about each record whatever is released of it."""
-    if not isinstance(matrix, RetentionMatrix):
-        return lambda released: best_guess(belief * matrix.row(released))
-    # Only the value that is released weighs otherwise, so it is the guess, or else the best one
-    # of the others.
-    kept, records = (belief * matrix.diagonal).T.copy(), np.arange(len(belief))
-    rest = belief * matrix.replacement
-    first = best_guess(rest)
-    highest = rest[records, first]
-    rest[records, first] = -1.0
-    second = best_guess(rest)
-    next_highest = rest[records, second]
-
-    def guesses(released: int) -> npt.NDArray[np.integer]:
-        itself = first == released
-        other, weight = np.where(itself, second, first), np.where(itself, next_highest, highest)
-        own = kept[released]
-        return np.where((own > weight) | ((own == weight) & (released < other)), released, other)
-
-    return guesses
 
 
 def guessed_member_with(
