@@ -12,11 +12,11 @@ from sfumato.analysis import all_rows, attacker, recipient_traceability, record_
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.audit_answers import answers, subjects_of
 from sfumato.analysis.audit_inputs import inputs_of
-from sfumato.analysis.coalitions import weigh_held
 from sfumato.analysis.count_answers import answer_pool, open_desk
 from sfumato.analysis.holdings import ReleaseBasis, holdings_of
 from sfumato.analysis.noisy_counts import NoisyQuestion, answer_noisy
 from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
+from sfumato.analysis.restored_files import weigh_held
 from sfumato.analysis.small_groups import (
     answer_curves,
     answer_risk,

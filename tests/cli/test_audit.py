@@ -62,7 +62,8 @@ def test_the_questions_are_answered_as_the_window_answers_them(made):
     found = {one["question"]: one for one in json.loads(made.output)}
     assert list(found) == ["together", "found", "groups", "leak"]
     together = " ".join(found["together"]["answer"])
-    assert together.startswith("Together, these 2 learn no more about illness than Clinic A alone.")
+    who = "Clinic A and Institute B together"
+    assert together.startswith(f"{who} learn no more about illness than Clinic A alone.")
     assert weigh(made, "--with", "Institute B", "--json") == ExitCode.OK
     right = json.loads(made.output)[0]["guessed"]["alone"]["Clinic A"]
     assert f"is right for {right:.1%}".replace("%", " %") in together

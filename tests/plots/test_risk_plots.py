@@ -17,7 +17,6 @@ from sfumato.plots.axes import probability, whole_ticks
 from sfumato.plots.coalitions import (
     AddedData,
     GrowthData,
-    RealizedData,
     build_added_recipient,
     build_realized_distribution,
     build_risk_distribution,
@@ -43,7 +42,7 @@ def risk(members=3):
 
 def files():
     weighed = coalition_risk(MATRICES, FREQUENCIES, Silent())
-    return RealizedData("disease", NAMES, weighed.on_ladder, weighed.independent)
+    return "disease", weighed.on_ladder, weighed.independent
 
 
 def growth(count=3):
@@ -62,7 +61,7 @@ def added(level, members=3):
 BUILDERS = {
     "distribution": lambda: partial(build_risk_distribution, risk()),
     "distribution of one": lambda: partial(build_risk_distribution, risk(1)),
-    "distribution in the files": lambda: partial(build_realized_distribution, files()),
+    "distribution in the files": lambda: partial(build_realized_distribution, *files()),
     "growth": lambda: partial(build_risk_growth, growth()),
     "growth of one": lambda: partial(build_risk_growth, growth(1)),
     "added above": lambda: partial(build_added_recipient, added(0.8)),

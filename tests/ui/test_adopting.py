@@ -262,7 +262,7 @@ def test_the_audit_counts_adopted_holders_and_says_who_stands_beside(
     wait_for_jobs(qtbot, panel.session)
     held = {holding.recipient: holding.adopted for holding in page.model.coalition}
     assert held == {"Clinic A": False, "Old Clinic": True, "Institute": False, "Public": False}
-    assert "disease to other.csv" in page.beside.text()
+    assert "disease to other.csv" in page.explanation.text()
 
 
 def test_a_file_is_read_as_the_person_says(qtbot, panel, ask, upper):

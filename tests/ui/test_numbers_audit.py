@@ -21,9 +21,9 @@ from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.edits import with_spacing
 from sfumato.project.release.release import make_release
-from sfumato.ui.panels.audit.holders import bayes_sentence, level_text
+from sfumato.ui.panels.audit.holders import level_text
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
-from sfumato.ui.panels.audit.pages.numbers import NumbersPage
+from sfumato.ui.panels.audit.pages.numbers import NumbersPage, bayes_data
 from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
 from tests.ui.clinic import protected as protected_categories
@@ -179,15 +179,14 @@ def test_levels_that_were_lowered_by_a_hair_are_weighed_as_they_are(qtbot, page,
 
 @pytest.mark.slow
 def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled):
-    for data in filled._weighed.bayes:
+    pooled = filled._weighed.pooled
+    for data in (bayes_data(pooled, place) for place in range(2)):
         assert data.apart < 1e-9
         assert data.ladder == pytest.approx(np.full(3, data.ladder[0]), rel=1e-9)
         assert np.all(np.diff(data.independent) < 0)
         assert data.ladder[0] <= 1.02 * data.linear[0]
     assert "Knowing the distribution of “age”" in filled.bayes.figure.headline
-    assert "together guess exactly what Clinic A guesses alone" in filled.agreement.text()
-    data = replace(filled._weighed.bayes[0], apart=3e-15)
-    assert "is 3·10⁻¹⁵ of the spread (rounding): they are the same" in bayes_sentence(data)
+    assert "together and Clinic A's own, as a share of the spread, is" in filled.rest.text()
     choose(filled.attribute, 1)
     assert "Knowing the distribution of “income”" in filled.bayes.figure.headline
 
@@ -197,13 +196,12 @@ def test_rounded_numbers_are_no_ladder_and_the_page_says_what_that_costs(qtbot, 
     open_payroll(page.session, protected(rounding={"age": 60.0}))
     wait_for_jobs(qtbot, page.session)
     assert "together can learn a little more about “age” + “income”" in page.sentence.text()
-    assert page.forms_heading.isVisible()
-    assert "By Bayes' rule, for somebody who knows how “age” is distributed" in page.forms.text()
-    assert "as if they were not rounded" in page.agreement.text()
+    assert "rounded or bounded after the noise" in page.rest.text()
+    assert "By Bayes' rule, for somebody who knows how “age” is distributed" in page.rest.text()
     tick(page, 1, False)
     tick(page, 2, False)
     wait_for_jobs(qtbot, page.session)
-    assert page.sentence.text().startswith("Clinic A alone knows")
+    assert page.sentence.text().startswith("Clinic A alone holds")
     open_payroll(page.session, protected())
     wait_for_jobs(qtbot, page.session)
-    assert not page.forms_heading.isVisible()
+    assert "rounded" not in page.rest.text()

@@ -74,7 +74,7 @@ def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     assert float(average) == pytest.approx(100 * sum(own) / len(own), abs=0.0501)
     exactly = 100 * sum(belief >= 0.5 for belief in own) / len(own)
     assert float(share) == pytest.approx(exactly, abs=0.0501)
-    figure = page.files.plot.figure
+    figure = page.files.shown.plots[0].figure
     assert figure.data["realized"].sum() == pytest.approx(1.0)
     assert figure.data["expected"].sum() == pytest.approx(1.0)
     assert figure.headline.startswith("The files give a record's true “disease” ")
@@ -93,9 +93,12 @@ def test_all_that_a_coalition_holds_is_weighed_again(qtbot, page, tmp_path):
 
 def test_the_values_in_most_danger_are_named(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
-    text = plain(page.files.worst)
-    assert text.startswith("In most danger, on average: ")
-    assert sum(disease in text for disease in DISEASES) == 3
+    [table] = page.files.shown.tables
+    model = table.model()
+    told = [model.index(row, 0).data() for row in range(model.rowCount())]
+    assert sorted(told) == sorted(DISEASES)
+    shares = [float(model.index(row, 1).data()) for row in range(model.rowCount())]
+    assert shares == sorted(shares, reverse=True)
 
 
 @pytest.mark.slow
@@ -120,4 +123,4 @@ def test_another_edition_of_the_table_is_told(qtbot, page, tmp_path):
     session.edit("x", replace(session.document, source=source))
     wait_for_jobs(qtbot, session)
     assert plain(page.files.sentence).startswith("That can't be told: what Clinic A holds was made")
-    assert not page.files.plot.isVisible()
+    assert not any(plot.isVisible() for plot in page.files.shown.plots)

@@ -161,6 +161,12 @@ class Answer:
     figures: Sequence[AnswerFigure] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def open_tables(self) -> tuple[AnswerTable, ...]:
+        """The tables without values of the source table: none whose lines only these tell apart."""
+        heads = ((one, next(iter(one.columns.values()))) for one in self.tables)
+        return tuple(one.without_values for one, kind in heads if kind is not CellKind.VALUE)
+
     def plain(self, question: str) -> dict[str, Any]:
         """Return it as JSON values, the same in every language."""
         return {

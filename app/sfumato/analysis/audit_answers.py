@@ -17,7 +17,13 @@ from sfumato.analysis.answers import Answer, AnswerFigure, Severity
 from sfumato.analysis.audit_inputs import AuditInputs
 from sfumato.analysis.coalitions import guess_of
 from sfumato.analysis.findings import Examined, Finding, told_by_open_columns
-from sfumato.analysis.holdings import Holding, ReleaseBasis, holdings_of
+from sfumato.analysis.holdings import (
+    TIED,
+    Holding,
+    ReleaseBasis,
+    holdings_of,
+    told_together,
+)
 from sfumato.analysis.noisy_counts import groups_table
 from sfumato.analysis.questions import all_questions
 from sfumato.analysis.readiness_checks import linked_rows, unique_records
@@ -42,9 +48,6 @@ from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.views import coarsening_of, quasi_identifiers
-
-TIED: Final = 1e-12
-"""Levels whose trust differs by less are the same."""
 
 
 @dataclass(frozen=True)
@@ -188,26 +191,11 @@ def _learned(
 ) -> _Learned:
     """Return what is learned of one entry."""
     best = held[0]
-    if best.trust >= 1.0 - TIED:
-        said = Sentence(
-            "{best} holds the true {attribute}.", best=best.recipient, attribute=entry.key
-        )
-        return _Learned(entry.key, (0, 0.0), Severity.GRAVE, (said,))
     mechanism, chosen = mechanism_called(entry.mechanism), tuple(attributes.values())
     formed = len(held) > 1 and is_formed(mechanism, chosen, entry.settings)
-    together = Sentence(
-        (
-            "{best} alone holds {attribute}."
-            if len(held) == 1
-            else "Together, these {count:,} can learn a little more about {attribute} than {best}"
-            " alone, because released numbers are rounded or bounded."
-            if formed
-            else "Together, these {count:,} learn no more about {attribute} than {best} alone."
-        ),
-        count=len(held),
-        attribute=entry.key,
-        best=best.recipient,
-    )
+    together = told_together(entry.key, held, formed)
+    if best.trust >= 1.0 - TIED:
+        return _Learned(entry.key, (0, 0.0), Severity.GRAVE, (together,))
     guess = guess_of(entry, held, attributes, context)
     if guess is None:
         in_table = mechanism.in_table(best.level, chosen, entry.settings)

@@ -1,26 +1,27 @@
-"""What a coalition of recipients restores of a categorical attribute by pooling its releases.
-
-That is told on average, and record by record from the very values that were released: these are
-made again from the key, and are for nobody but the custodian.
-"""
+"""What a coalition of recipients restores of a categorical attribute by pooling its releases."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.analysis.all_rows import AllRows
-from sfumato.analysis.answers import Answer, AnswerFigure
-from sfumato.analysis.holdings import Holding, ReleaseBasis, imagined, members_of
-from sfumato.engine.core.columns import Codes, Value
+from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind
+from sfumato.analysis.holdings import (
+    Holding,
+    ReleaseBasis,
+    called,
+    imagined,
+    members_of,
+    told_together,
+)
+from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.wording import Sentence, formatted, joined, listed, small_number
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, formatted, small_number
 from sfumato.engine.disclosure.best_guess import restored_alone, restored_without
 from sfumato.engine.disclosure.coalition_risk import (
     AddedRecipient,
@@ -30,17 +31,13 @@ from sfumato.engine.disclosure.coalition_risk import (
     coalition_risk,
     risk_growth,
 )
-from sfumato.engine.disclosure.realized_risk import RealizedRisk, RealizedRisks
-from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
+from sfumato.engine.disclosure.record_risk import CERTAIN, RecordRisk
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.combinations import combined, combined_column
-from sfumato.engine.table.table import Attribute, Attributes
-from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.engine.table.combinations import combined
+from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.regenerate import Regenerator
-from sfumato.project.release.release_compatibility import rows_of
 
 ROUNDING = 1e-12
 """Beliefs that differ by no more differ by rounding."""
@@ -136,11 +133,11 @@ class CoalitionAnswer:
                 "{names} give a record's true value, as released, a probability of {together} on"
                 " average; {best} alone, {alone}. Over all outcomes and values, the largest"
                 " difference between the two is {difference}.",
-                names=listed(names),
+                names=called(names),
                 best=names[0],
                 together=_share(risk.on_ladder),
                 alone=_share(risk.alone),
-                difference=_difference(risk.largest_difference),
+                difference=difference_told(risk.largest_difference),
             ),
             Sentence(
                 "With noise of its own in each release it would be {average}; {apart:.1%} of the"
@@ -351,7 +348,11 @@ def report_coalition(
 def answer_of(report: CoalitionReport) -> Answer:
     """Return what was found, in plain sentences without any value of the table, and in figures."""
     weighed, added = report.answer, report.added
-    told: list[str] = [*weighed.agreement, weighed.guessed]
+    told: list[str] = [
+        told_together(weighed.entry, weighed.members),
+        weighed.guessed,
+        *weighed.agreement,
+    ]
     if weighed.of_units:
         told.append(
             Sentence("It is drawn once for a unit: records stand for units, each counted once.")
@@ -372,9 +373,35 @@ def answer_of(report: CoalitionReport) -> Answer:
         told,
         about=f"{weighed.entry}: {', '.join(weighed.names)}",
         entry=weighed.entry,
+        tables=(_by_value(weighed),),
         figures=(AnswerFigure("coalitions.build_collusion_bars", (weighed,), what),),
         facts=_plain(report),
     )
+
+
+def _by_value(weighed: CoalitionAnswer) -> AnswerTable:
+    """Return whose records are restored best, by their true value; for the custodian's eyes."""
+    risk = weighed.risk
+    columns: dict[str, CellKind] = {
+        Sentence("True value"): CellKind.VALUE,
+        Sentence("Records"): CellKind.COUNT,
+        Sentence("On the ladder"): CellKind.SHARE,
+        Sentence("Independent noise"): CellKind.SHARE,
+        Sentence("Independent noise, at least {certain:.0%}", certain=CERTAIN): CellKind.SHARE,
+    }
+    occurs = np.flatnonzero(weighed.counts)
+    occurs = occurs[np.argsort(-risk.on_ladder.by_value[occurs], kind="stable")]
+    rows = [
+        (
+            weighed.values[at],
+            int(weighed.counts[at]),
+            float(risk.on_ladder.by_value[at]),
+            float(risk.independent.by_value[at]),
+            float(risk.independent.certain_by_value[at]),
+        )
+        for at in occurs.tolist()
+    ]
+    return AnswerTable(columns, rows)
 
 
 def _plain(report: CoalitionReport) -> dict[str, Any]:
@@ -444,215 +471,9 @@ def _share(risk: RecordRisk) -> str:
     return Sentence("{share} ± {error:.1f}", share=exact, error=100 * risk.average_error)
 
 
-WORST_TOLD = 5
-"""Values whose records are in most danger, as they are told on the command line."""
-
-
-@dataclass(frozen=True, eq=False)
-class RealizedReport:
-    """What a coalition restores of one policy entry from what its members hold.
-
-    Parameters
-    ----------
-    members
-        The coalition's names, the most trusted first.
-    released
-        Whether everything was released already; else some of it is only planned.
-    risk
-        What they restore; None where that can't be told.
-    reason
-        Why it can't be told, in a sentence; else empty.
-    values
-        The attribute's values.
-    """
-
-    members: tuple[str, ...]
-    released: bool
-    risk: RealizedRisk | None
-    reason: str = ""
-    values: tuple[Value, ...] = field(default=(), repr=False)
-
-    @property
-    def where(self) -> str:
-        """Which values were looked at."""
-        if self.released:
-            return Sentence("In the files as released")
-        return Sentence("With the noise as it will fall")
-
-
-def weigh_held(rows: AllRows, held: Sequence[Holding], context: Context) -> RealizedReport:
-    """Weigh what the members of a coalition hold, by the values that they hold.
-
-    Parameters
-    ----------
-    rows
-        All rows of the table.
-    held
-        What the members hold of one policy entry; at least one.
-    context
-        Progress and cancelling.
-
-    Raises
-    ------
-    LadderError
-        If the releases are on no ladder.
-    """
-    ordered = sorted(held, key=lambda one: -one.trust)
-    members = tuple(one.recipient for one in ordered)
-    released = not any(one.planned for one in ordered)
-    known = rows.attributes(Part(context, 0.0, 0.2))
-    plans = [one.plan for one in ordered]
-    reason = obstacle_to(rows.maker, ordered)
-    attributes = () if reason else tuple(known[name] for name in plans[0].attributes)
-    if not reason and combined(attributes).counts is None:
-        reason = "numbers have no single values to restore; see how far an estimate is off."
-    if reason:
-        return RealizedReport(members, released, None, reason)
-    matrices = []
-    for plan in plans:
-        matrix = mechanism_called(plan.mechanism).matrix(plan.level, attributes, plan.settings)
-        assert matrix is not None  # it has values to count
-        matrices.append(matrix)
-    found = RealizedRisks(matrices, combined(attributes).frequencies, rows.rows)
-    text = Sentence("Making {key} again", key=plans[0].key)
-    for part in rows.parts(rows.read_for(plans), text, Part(context, 0.2, 0.9)):
-        with part.naming_rows():
-            true = combined_column(part.maker.request(plans[0]).columns).values
-            columns = _columns(part.maker, plans, attributes, Silent())
-            covered = [covered_by(part.maker, one) for one in ordered]
-            found.add(cast(Codes, true), columns, covered, Silent())
-    domain = combined(attributes).domain
-    values = () if domain is None else domain.values
-    return RealizedReport(members, released, found.found(Part(context, 0.9, 1.0)), values=values)
-
-
-def realized_sentences(
-    report: RealizedReport, expected: RecordRisk | None = None
-) -> tuple[str, ...]:
-    """Return what was found, in plain sentences without any value of the table.
-
-    Parameters
-    ----------
-    report
-        What was found.
-    expected
-        What was to be expected on average over the noise; None where that is told elsewhere.
-    """
-    if report.risk is None:
-        return (report.reason,)
-    found, risk, names = report.risk, report.risk.risk, report.members
-    average = Sentence(
-        "{best} alone gives a record's true value a probability of {share:.1%} on average."
-        if len(names) == 1
-        else "{names} give a record's true value a probability of {share:.1%} on average.",
-        best=names[0],
-        names=listed(names),
-        share=risk.average,
-    )
-    wanted: str = ""
-    if expected is not None:
-        wanted = Sentence("{expected:.1%} was to be expected.", expected=expected.average)
-    told = joined(
-        average,
-        wanted,
-        Sentence(
-            "For {likely:.1%} of the records it is at least {half:.0%}, for {certain:.1%} at least"
-            " {high:.0%}. The best guess is right for {guessed:.1%} of them.",
-            likely=risk.likely,
-            half=LIKELY,
-            certain=risk.certain,
-            high=CERTAIN,
-            guessed=risk.guessed,
-        ),
-    )
-    if len(names) == 1:
-        return (told,)
-    agreement = Sentence(
-        "With all that they hold, {compared:,} of {records:,} {records:record|records}"
-        " {compared:was|were} weighed again: the largest difference from what {best} believes"
-        " alone is {difference}.",
-        compared=found.compared,
-        records=found.records,
-        best=names[0],
-        difference=_difference(found.largest_difference),
-    )
-    return told, agreement
-
-
-def _difference(difference: float) -> Sentence:
+def difference_told(difference: float, rounding: float = ROUNDING) -> Sentence:
     """Return the largest difference of beliefs, and whether it is one of rounding alone."""
     told = small_number(difference)
-    if not 0.0 < difference <= ROUNDING:
+    if not 0.0 < difference <= rounding:
         return told
     return Sentence("{difference} (rounding): they are the same", difference=told)
-
-
-def realized_plain(report: RealizedReport) -> dict[str, Any]:
-    """Return the figures as plain JSON values."""
-    if report.risk is None:
-        return {"released": report.released, "reason": report.reason}
-    found, risk = report.risk, report.risk.risk
-    return {
-        "released": report.released,
-        "average": risk.average,
-        "best guess": risk.guessed,
-        "likely": risk.likely,
-        "certain": risk.certain,
-        "together": found.together,
-        "alone": found.alone,
-        "largest difference": found.largest_difference,
-        "compared": found.compared,
-        "records": found.records,
-        "histogram": risk.histogram.tolist(),
-        "worst values": [
-            {"value": report.values[at], "average": float(risk.by_value[at])}
-            for at in found.worst(WORST_TOLD)
-        ],
-    }
-
-
-def _columns(
-    regenerator: Regenerator, plans: Sequence[EntryPlan], attributes: Attributes, context: Context
-) -> list[Codes]:
-    """Return what was released by each plan, codes of shape (n,)."""
-    made: dict[float, Codes] = {}
-    for place, plan in enumerate(plans):
-        part = Part(context, place / len(plans), (place + 1) / len(plans))
-        part.report(0.0, Sentence("Making {key} again", key=plan.key))
-        if plan.level not in made:
-            mechanism, columns = mechanism_called(plan.mechanism), regenerator.perturbed(plan, part)
-            made[plan.level] = mechanism.shown_codes(attributes, columns, plan.settings)
-            regenerator.forget()  # the codes are enough, and smaller
-    return [made[plan.level] for plan in plans]
-
-
-def covered_by(regenerator: Regenerator, held: Holding) -> npt.NDArray[np.bool_] | None:
-    """Return which records a holder has anything of, shape (n,); None for all."""
-    adopted = regenerator.adopted(held.plan) if held.file else ()
-    return next((one.covered for one in adopted if one.origin == held.file), None)
-
-
-def obstacle_to(regenerator: Regenerator, held: Sequence[Holding]) -> str:
-    """Return why no row's released values can be made again; empty where they can."""
-    present = regenerator.document.source
-    for one in held:
-        plan = one.plan
-        if mechanism_called(plan.mechanism).needs_groups:
-            return (
-                "rows change places within their groups, so that no file tells which of its rows"
-                " is whose. Only what is to be expected can be told."
-            )
-        obstacle = regenerator.obstacle(plan)
-        if obstacle:
-            return Sentence(
-                "what {holder} holds can't be made again. {obstacle}",
-                holder=one.recipient,
-                obstacle=obstacle,
-            )
-        if one.source is not None and (present is None or rows_of(one.source) != rows_of(present)):
-            return Sentence(
-                "what {holder} holds was made from another edition of the source table. "
-                "Open that edition to weigh it.",
-                holder=one.recipient,
-            )
-    return ""

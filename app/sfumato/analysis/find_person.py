@@ -17,10 +17,10 @@ import pandas as pd
 
 from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.class_beliefs import belief_in
-from sfumato.analysis.coalitions import covered_by, obstacle_to
 from sfumato.analysis.holdings import Holding, ReleaseBasis, members_of
 from sfumato.analysis.person_found import Knowledge, NumberBelief, PersonBelief, PersonFound
 from sfumato.analysis.person_rows import fitting_rows
+from sfumato.analysis.restored_files import covered_by, obstacle_to
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Statement
@@ -21,6 +23,10 @@ from sfumato.project.document.entry_plan import (
 )
 from sfumato.project.document.model import Document, PolicyEntry, TableSource
 from sfumato.project.ledger import ReleaseRecord
+
+TIED: Final = 1e-12
+"""Levels whose trust differs by less are the same."""
+MOST_NAMED: Final = 3
 
 
 class ReleaseBasis(StrEnum):
@@ -89,6 +95,46 @@ class Holding:
     def planned(self) -> bool:
         """Whether nobody was given it yet."""
         return self.recorded_at is None and not self.adopted
+
+
+def called(names: Sequence[str]) -> str:
+    """Return holders as they stand in a sentence: by name, or counted where they are many."""
+    if len(names) > MOST_NAMED:
+        return Sentence("These {count:,} recipients", count=len(names))
+    return listed(names)
+
+
+def told_together(key: str, held: Sequence[Holding], formed: bool = False) -> Sentence:
+    """Return what those who hold something of an entry learn of it by pooling it.
+
+    Parameters
+    ----------
+    key
+        The policy entry's attributes.
+    held
+        What they hold, the most trusted first; at least one.
+    formed
+        Whether released numbers are rounded or bounded, and so on no ladder any more.
+    """
+    best = held[0]
+    if best.trust >= 1.0 - TIED:
+        words = "{best} holds the true {attribute}."
+    elif len(held) == 1:
+        words = "{best} alone holds {attribute}."
+    elif held[-1].trust >= best.trust - TIED:
+        words = (
+            "{names} hold the same values of {attribute}: together they learn no more than each"
+            " alone."
+        )
+    elif formed:
+        words = (
+            "{names} together can learn a little more about {attribute} than {best} alone, because"
+            " released numbers are rounded or bounded."
+        )
+    else:
+        words = "{names} together learn no more about {attribute} than {best} alone."
+    names = called([each.recipient for each in held])
+    return Sentence(words, best=best.recipient, attribute=key, names=names)
 
 
 def holdings_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -10,7 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind
-from sfumato.analysis.holdings import Holding, ReleaseBasis, members_of
+from sfumato.analysis.coalitions import ROUNDING, difference_told
+from sfumato.analysis.holdings import (
+    Holding,
+    ReleaseBasis,
+    called,
+    members_of,
+    told_together,
+)
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats
@@ -44,6 +51,8 @@ SAMPLES: Final = (100, 200, 300)
 """Released records for each pair of attributes from which an attacker learns the distribution."""
 NOTICED: Final = 0.0005
 """A smaller share of the variance drowns in what the measurement itself is off by."""
+ROUNDING_OF_GUESSES: Final = 1e6 * ROUNDING
+"""A guess is a sum over thousands of records, of exponentials of large numbers."""
 
 _BOUND: Final = (
     "Pooling never tells more than the most trusted release alone would tell without rounding and"
@@ -279,59 +288,74 @@ def pool_numbers(
 
 def answer_of(pooled: PooledNumbers) -> Answer:
     """Return what was found, in plain sentences without any number of the table, and in figures."""
-    names = pooled.coalition.names
-    last = {how: 100.0 * float(errors[-1]) for how, errors in pooled.expected.items()}
-    told: list[str] = [
-        Sentence(
-            "Variance that the best linear estimate leaves unexplained: {ladder:.1f} % together,"
-            " {alone:.1f} % by {best} alone; if each release had noise of its own,"
-            " {independent:.1f} %.",
-            ladder=last[Dependence.LADDER],
-            alone=100.0 * float(pooled.expected[Dependence.LADDER][0]),
-            best=names[0],
-            independent=last[Dependence.INDEPENDENT],
-        ),
-    ]
-    growth = pooled.bayes.growth
-    for place, name in enumerate(pooled.coalition.entry.attributes):
-        told.append(
-            Sentence(
-                "{name}, for somebody who knows how it is distributed: {ladder:.1f} %, with"
-                " noise of its own for each {independent:.1f} %, measured on {records:,}"
-                " {records:record|records}.",
-                name=name,
-                ladder=100.0 * float(growth[Dependence.LADDER].errors[-1, place]),
-                independent=100.0 * float(growth[Dependence.INDEPENDENT].errors[-1, place]),
-                records=pooled.bayes.records,
-            )
-        )
-    told.append(
-        Sentence(
-            "Who makes linear estimates and learns means and covariance from released records comes"
-            " as far as the table says, measured on {records:,} {records:record|records}.",
-            records=pooled.experiment.true.shape[1],
-        )
+    best = Sentence(
+        "Who knows which numbers occur and how often guesses the mean of what is possible: no"
+        " estimate has a smaller mean square error."
     )
-    if pooled.forms is not None:
-        told.append(
-            Sentence(
-                "Numbers are rounded or bounded after the noise, which the figures above leave"
-                " out of account:"
-            )
-        )
-        told += form_leak_sentences(pooled.forms)
     what = Sentence("What stays open as releases are put together.")
     copies = pooled.coalition, pooled.expected
     return Answer(
-        told,
+        tuple(_told(pooled)),
+        notes=(best,),
         about=Sentence(
-            "{entry}: {names}", entry=pooled.coalition.entry.key, names=", ".join(names)
+            "{entry}: {names}",
+            entry=pooled.coalition.entry.key,
+            names=", ".join(pooled.coalition.names),
         ),
         entry=pooled.coalition.entry.key,
         tables=(_learned_table(pooled),),
         figures=(AnswerFigure("pooled_numbers.build_error_by_copies", copies, what),),
         facts=_plain(pooled),
     )
+
+
+def _told(pooled: PooledNumbers) -> Iterator[str]:
+    """Yield who learns from whom, what is left open to whom, and what rounding gives away."""
+    names = pooled.coalition.names
+    last = {how: 100.0 * float(errors[-1]) for how, errors in pooled.expected.items()}
+    members = pooled.coalition.members
+    yield told_together(pooled.coalition.entry.key, members, pooled.coalition.formed)
+    yield Sentence(
+        "Variance that the best linear estimate leaves unexplained: {ladder:.1f} % together,"
+        " {alone:.1f} % by {best} alone; if each release had noise of its own,"
+        " {independent:.1f} %.",
+        ladder=last[Dependence.LADDER],
+        alone=100.0 * float(pooled.expected[Dependence.LADDER][0]),
+        best=names[0],
+        independent=last[Dependence.INDEPENDENT],
+    )
+    growth = pooled.bayes.growth
+    for place, name in enumerate(pooled.coalition.entry.attributes):
+        yield Sentence(
+            "{name}, for somebody who knows how it is distributed: {ladder:.1f} %, with"
+            " noise of its own for each {independent:.1f} %, measured on {records:,}"
+            " {records:record|records}.",
+            name=name,
+            ladder=100.0 * float(growth[Dependence.LADDER].errors[-1, place]),
+            independent=100.0 * float(growth[Dependence.INDEPENDENT].errors[-1, place]),
+            records=pooled.bayes.records,
+        )
+    if len(names) > 1 and not pooled.coalition.formed:
+        yield Sentence(
+            "On the ladder, the largest difference between a guess of {names} together and"
+            " {best}'s own, as a share of the spread, is {apart}.",
+            names=called(names),
+            best=names[0],
+            apart=difference_told(growth[Dependence.LADDER].apart, ROUNDING_OF_GUESSES),
+        )
+    if pooled.in_table:
+        yield pooled.in_table
+    yield Sentence(
+        "Who makes linear estimates and learns means and covariance from released records comes"
+        " as far as the table says, measured on {records:,} {records:record|records}.",
+        records=pooled.experiment.true.shape[1],
+    )
+    if pooled.forms is not None:
+        yield Sentence(
+            "Numbers are rounded or bounded after the noise, which the figures above leave"
+            " out of account:"
+        )
+        yield from form_leak_sentences(pooled.forms)
 
 
 def _learned_table(pooled: PooledNumbers) -> AnswerTable:

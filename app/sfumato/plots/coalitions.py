@@ -498,30 +498,19 @@ def _risk_text(step: int, coarse: Sequence[Floats], style: PlotStyle) -> str:
 # ----- as it fell
 
 
-@dataclass(frozen=True)
-class RealizedData:
-    """What a coalition restores from its files, and what was to be expected.
+def build_realized_distribution(
+    attribute: str, realized: RecordRisk, expected: RecordRisk, style: PlotStyle
+) -> PlotFigure:
+    """Draw how many records are restored with which probability, as it fell and as expected.
 
     Parameters
     ----------
     attribute
         The attribute in question.
-    members
-        The coalition's names, the most trusted first.
-    realized
-        By the values that were released.
-    expected
-        On average over the noise.
-    """
-
-    attribute: str
-    members: tuple[str, ...]
-    realized: RecordRisk
-    expected: RecordRisk
-
-
-def build_realized_distribution(data: RealizedData, style: PlotStyle) -> PlotFigure:
-    """Draw how many records are restored with which probability, as it fell and as expected.
+    realized, expected
+        What a coalition restores by the values that were released, and on average over the noise.
+    style
+        The look.
 
     Returns
     -------
@@ -529,15 +518,15 @@ def build_realized_distribution(data: RealizedData, style: PlotStyle) -> PlotFig
         Its data has the columns from, to, realized and expected: shares of records for each
         step of the probability.
     """
-    columns = {"realized": data.realized.histogram, "expected": data.expected.histogram}
-    figure, (realized, expected) = _distributions(
+    columns = {"realized": realized.histogram, "expected": expected.histogram}
+    figure, (fell, wanted) = _distributions(
         style,
         style.say(
             "The files give a record's true {attribute} {share} on average; {expected} was"
             " expected",
-            attribute=data.attribute,
-            share=percent(data.realized.average, 1),
-            expected=percent(data.expected.average, 1),
+            attribute=attribute,
+            share=percent(realized.average, 1),
+            expected=percent(expected.average, 1),
         ),
         style.say(
             "Share of records by the probability that Bayes' rule gives to their true value, in"
@@ -545,8 +534,8 @@ def build_realized_distribution(data: RealizedData, style: PlotStyle) -> PlotFig
         ),
         columns,
         [
-            (data.realized.histogram, style.say("in the files"), style.accent),
-            (data.expected.histogram, style.say("expected"), style.muted),
+            (realized.histogram, style.say("in the files"), style.accent),
+            (expected.histogram, style.say("expected"), style.muted),
         ],
     )
     texts = [
@@ -555,10 +544,10 @@ def build_realized_distribution(data: RealizedData, style: PlotStyle) -> PlotFig
             " {other}, {others} with at least this",
             low=percent(step / BARS, 0),
             high=percent((step + 1) / BARS, 0),
-            share=percent(float(realized[step]), 1),
-            more=percent(float(realized[step:].sum()), 1),
-            other=percent(float(expected[step]), 1),
-            others=percent(float(expected[step:].sum()), 1),
+            share=percent(float(fell[step]), 1),
+            more=percent(float(fell[step:].sum()), 1),
+            other=percent(float(wanted[step]), 1),
+            others=percent(float(wanted[step:].sum()), 1),
         )
         for step in range(BARS)
     ]

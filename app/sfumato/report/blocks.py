@@ -182,7 +182,7 @@ def blocks_of(answer: Answer, about: str = "") -> Iterator[Block]:
         told = joined(Sentence("{name}:", name=as_sentence(about)), told)
     if told:
         yield Paragraph(told)
-    for table in (one.without_values for one in answer.tables):
+    for table in answer.open_tables:
         yield ReportGrid(table.header, table.texts, table.numeric)
     for figure in answer.figures:
         yield Picture(builder(figure), said(figure.caption))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,14 @@ from sfumato.engine.core.wording import Sentence, joined
 if TYPE_CHECKING:
     from sfumato.analysis.audit_inputs import AuditInputs
     from sfumato.analysis.holdings import Holding
+    from sfumato.project.document.model import Document
+    from sfumato.project.ledger import ReleaseRecord
 
 
 def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
-    from sfumato.analysis.coalitions import (
-        answer_of,
-        realized_plain,
-        realized_sentences,
-        report_coalition,
-        weigh_held,
-    )
+    from sfumato.analysis.coalitions import answer_of, report_coalition
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns, with_figures
+    from sfumato.analysis.restored_files import answer_of_files, weigh_held
 
     columns = inputs.columns(Part(context, 0.0, 0.1))
     reports = report_coalition(
@@ -43,8 +41,8 @@ def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
         )
         members = report.answer.members
         found = weigh_held(inputs.rows, members, part)
-        said = joined(*realized_sentences(found))
-        realized = Sentence("{where}: {told}", where=found.where, told=said)
+        in_files = answer_of_files(found)
+        realized = Sentence("{where}: {told}", where=found.where, told=joined(*in_files.sentences))
         beside = figures_beside(findings, members[0], inputs.attributes)
         told = with_figures(answer_of(report), beside)
         yield replace(
@@ -52,19 +50,30 @@ def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
             sentences=(
                 *told.sentences,
                 realized,
-                *_withdrawn(inputs, members),
+                *asides(inputs.document, report.answer.entry, members, inputs.releases),
             ),
-            facts={**told.facts, "realized": realized_plain(found)},
+            facts={**told.facts, "realized": in_files.facts},
         )
 
 
-def _withdrawn(inputs: AuditInputs, members: Iterable[Holding]) -> tuple[str, ...]:
-    """Say which releases to the members were withdrawn: the members have them none the less."""
+def asides(
+    document: Document, key: str, members: Iterable[Holding], releases: Iterable[ReleaseRecord]
+) -> tuple[str, ...]:
+    """Return what else is to be known of a coalition about an entry.
+
+    Of adopted releases some are no rungs and are left out, others have some of the records only;
+    releases that were withdrawn are held none the less.
+    """
+    from sfumato.engine.core.errors import SfumatoError
+    from sfumato.project.adoption.adopt import beside_sentence, part_sentence
     from sfumato.project.withdrawal import still_counted
 
     names = {member.recipient for member in members}
-    said = still_counted(each for each in inputs.releases if each.recipient in names)
-    return (said,) if said else ()
+    told = [still_counted(each for each in releases if each.recipient in names)]
+    entries = [entry for entry in document.policy if entry.key == key]
+    with suppress(SfumatoError):  # the policy says what is wrong with the entry's settings
+        told = [part_sentence(entries), beside_sentence(entries), *told]
+    return tuple(filter(None, told))
 
 
 QUESTION = AuditQuestion(

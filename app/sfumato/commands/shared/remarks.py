@@ -95,8 +95,8 @@ def lines_of_answers(found: Iterable[Answer]) -> Iterator[str]:
         last, indent = about, "  " if about else ""
         for sentence in answer.sentences:
             yield f"{indent}{said(sentence)}"
-        for table in answer.tables:
-            yield from (f"{indent}{line}" for line in lines_of_table(table.without_values))
+        for table in answer.open_tables:
+            yield from (f"{indent}{line}" for line in lines_of_table(table))
         yield from (f"{indent}- {said(remedy)}" for remedy in answer.remedies)
 
 

@@ -10,25 +10,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QLabel, QWidget
 
-from sfumato.analysis.coalitions import ROUNDING, CoalitionAnswer
 from sfumato.analysis.holdings import Holding, ReleaseBasis, holdings_of
 from sfumato.analysis.open_columns import figure_sentences
-from sfumato.analysis.pooled_numbers import NumbersCoalition, form_leak_sentences
-from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.wording import joined, small_number
 from sfumato.engine.matrices.privacy import epsilon_of_gamma
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.table.table import Attribute
-from sfumato.plots.pooled_numbers import BayesData
-from sfumato.project.adoption.adopt import beside_sentence, part_sentence
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import filled_in, local_day, number, spoken, statement_text, typeset
+from sfumato.ui.look.wording import filled_in, local_day, number, statement_text, typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
@@ -36,145 +29,18 @@ from sfumato.ui.widgets.layout import Card
 from sfumato.ui.widgets.sheets import TickedModel
 from sfumato.ui.widgets.tables import Cell, Heading, TableView
 
-TIED = 1e-12
-"""Levels whose trust differs by less are the same."""
-MOST_NAMED = 3
-
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the audit in the person's language, filled in."""
     return filled_in(QCoreApplication.translate("Audit", template), **details)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence; many are counted."""
-    if len(names) > MOST_NAMED:
-        return tr("These {count} recipients", count=len(names))
-    *others, last = names
-    return tr("{others} and {last}", others=", ".join(others), last=last) if others else last
-
-
-def adopted_beside(entry: PolicyEntry) -> str:
-    """Return where the coalitions in sight and adopted releases are not alike.
-
-    Some releases are no rungs and are left out; others have some of the records only.
-    """
-    try:
-        return spoken(joined(part_sentence([entry]), beside_sentence([entry])))
-    except SfumatoError:
-        return ""  # the policy says what is wrong with the entry's settings
-
-
-def coalition_sentence(
-    attribute: str, coalition: Sequence[Holding], answer: CoalitionAnswer | None = None
-) -> str:
-    """Return what a coalition learns.
-
-    Parameters
-    ----------
-    attribute
-        The policy entry's attributes.
-    coalition
-        What its members hold, the most trusted first.
-    answer
-        What they restore, once that is computed.
-    """
-    if not coalition:
-        return tr("Tick recipients to see what they learn together.")
-    names = [holding.recipient for holding in coalition]
-    best = coalition[0]
-    if best.trust >= 1.0 - TIED:
-        return tr("{best} holds the true {attribute}.", best=best.recipient, attribute=attribute)
-    if len(coalition) == 1:
-        sentence = tr(
-            "{best} alone knows {attribute} at {level}.",
-            best=names[0],
-            level=level_text(best),
-            attribute=attribute,
-        )
-    elif coalition[-1].trust >= best.trust - TIED:
-        sentence = tr(
-            "{names} hold the same values of {attribute}: together they learn no more than each"
-            " alone.",
-            names=listed(names),
-            attribute=attribute,
-        )
-    else:
-        sentence = tr(
-            "{names} together learn no more about {attribute} than {best} alone.",
-            names=listed(names),
-            attribute=attribute,
-            best=best.recipient,
-        )
-    return sentence if answer is None else f"{sentence} {typeset(answer.guessed)}"
+TICK: Final = str(QT_TRANSLATE_NOOP("Audit", "Tick recipients to see what they learn together."))
 
 
 def level_text(holding: Holding) -> str:
     """Return a holding's level as it is stated."""
     return statement_text(mechanism_called(holding.plan.mechanism), holding.statement)
-
-
-def numbers_sentence(coalition: NumbersCoalition) -> str:
-    """Return what a coalition learns; where numbers are rounded, that it may be more."""
-    if len(coalition.members) < 2 or not coalition.formed:
-        return coalition_sentence(coalition.entry.key, coalition.members)
-    return tr(
-        "{names} together can learn a little more about {attribute} than {best} alone, because"
-        " released numbers are rounded or bounded. How much is measured under “Numbers”.",
-        names=listed(coalition.names),
-        attribute=coalition.entry.key,
-        best=coalition.names[0],
-    )
-
-
-def forms_text(leaks: FormLeaks | None) -> str:
-    """Return what rounding and bounds give away; empty where there are none."""
-    if leaks is None:
-        return ""
-    return "\n".join(typeset(sentence) for sentence in form_leak_sentences(leaks))
-
-
-def bayes_sentence(data: BayesData, *, formed: bool = False) -> str:
-    """Return that pooling changes no guess on the ladder, and by how much it was checked.
-
-    Parameters
-    ----------
-    data
-        What was measured.
-    formed
-        Whether numbers are rounded or bounded, which these guesses do not exploit.
-    """
-    if formed:
-        return tr(
-            "This attacker knows which numbers occur and how often, and takes the released numbers"
-            " as if they were not rounded or bounded. What can be made of that as well is told"
-            " below."
-        )
-    known = tr(
-        "This attacker knows which numbers occur and how often, and guesses the mean of what is"
-        " possible: no estimate has a smaller mean square error."
-    )
-    if len(data.names) == 1:
-        return known
-    details = {"known": known, "names": listed(data.names), "best": data.names[0]}
-    if data.apart == 0.0:
-        return tr(
-            "{known} On the ladder, {names} together guess exactly what {best} guesses alone.",
-            **details,
-        )
-    told = tr(
-        "{known} On the ladder, the largest difference between a guess of {names} together and"
-        " {best}'s own is {apart} of the spread",
-        apart=typeset(small_number(data.apart)),
-        **details,
-    )
-    if data.apart <= ROUNDING_OF_GUESSES:
-        told += " " + tr("(rounding): they are the same")
-    return told + "."
-
-
-ROUNDING_OF_GUESSES: Final = 1e6 * ROUNDING
-"""A guess is a sum over thousands of records, of exponentials of large numbers."""
 
 
 NAME, LEVEL, ODDS, EPSILON, SINCE = range(5)

@@ -3,55 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
-import numpy as np
-import numpy.typing as npt
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt, Signal
-from PySide6.QtWidgets import QHeaderView, QWidget
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
+from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.answers import Answer
 from sfumato.analysis.coalitions import (
     CoalitionAnswer,
+    CoalitionReport,
+    answer_of,
     growth_of,
     in_order_of_release,
     weigh_added,
     weigh_coalition,
 )
-from sfumato.analysis.holdings import Holding, imagined
-from sfumato.analysis.pooled_numbers import linear_errors, numbers_coalition
+from sfumato.analysis.holdings import Holding, imagined, told_together
+from sfumato.analysis.pooled_numbers import NumbersCoalition, linear_errors, numbers_coalition
+from sfumato.analysis.questions.coalition import asides
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.coalition_risk import AddedRecipient, CoalitionRisk
-from sfumato.engine.disclosure.record_risk import CERTAIN
+from sfumato.engine.disclosure.coalition_risk import AddedRecipient
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelTerm
 from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped
-from sfumato.plots.axes import percent
 from sfumato.plots.coalitions import (
     AddedData,
     GrowthData,
     build_added_recipient,
-    build_collusion_bars,
     build_risk_distribution,
     build_risk_growth,
 )
+from sfumato.plots.figure import builder
 from sfumato.plots.ladders import LadderData, LadderRung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies
 from sfumato.project.document.model import PolicyEntry
-from sfumato.project.withdrawal import still_counted
-from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.audit.holders import (
+    TICK,
     HoldersPage,
-    adopted_beside,
-    coalition_sentence,
     level_text,
-    numbers_sentence,
     tr,
 )
+from sfumato.ui.panels.audit.pages.answer import AnswerView
 from sfumato.ui.panels.audit.released_files import ReleasedFiles
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
@@ -59,7 +57,6 @@ from sfumato.ui.widgets.fields import SliderField, TickAll
 from sfumato.ui.widgets.layout import Badge, Card, column, label, row
 from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.tables import MISSING_TEXT, Cell, CellsModel, Heading, TableView, show_value
 
 JOB: Final = "audit what if"
 MOST_ON_SLIDER: Final = 10.0
@@ -189,120 +186,6 @@ class WhatIf(QWidget):
 LEDGER_JOB: Final = "audit ledger"
 
 
-VALUE, RECORDS, LADDER, INDEPENDENT, CERTAIN_SHARE = range(5)
-ROWS_SHOWN: Final = 9
-ROOM_FOR_ARROW: Final = "\u2003"
-"""Keeps the sign of sorting clear of a heading that stands at the right."""
-
-
-class GroupsModel(CellsModel):
-    """A line for each value that occurs; the most endangered first."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__((), parent)
-        self._values: tuple[str, ...] = ()
-        self._numbers = np.zeros((0, 5))
-        self._order: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-        self._sorted = LADDER, True
-        self.lay_out(0, self._headings())
-
-    def _headings(self) -> list[Heading]:
-        certain = percent(CERTAIN, 0)
-        share = self.tr(
-            "Share of its records that independent noise restores with at least {certain}"
-        ).format(certain=certain)
-        titles = (
-            (self.tr("True value"), self.tr("The record's true value")),
-            (self.tr("Records"), self.tr("How many records have it")),
-            (
-                self.tr("On the ladder"),
-                self.tr("Average probability given to it by the coalition, as released"),
-            ),
-            (
-                self.tr("Independent noise"),
-                self.tr("The same if every release had noise of its own"),
-            ),
-            (self.tr("Of these ≥ {certain}").format(certain=certain), share),
-        )
-        return [
-            Heading(title + ROOM_FOR_ARROW * (at != VALUE), tip, right=at != VALUE)
-            for at, (title, tip) in enumerate(titles)
-        ]
-
-    def show_risk(
-        self, values: Sequence[object], counts: npt.NDArray[np.int64], risk: CoalitionRisk | None
-    ) -> None:
-        """Show what a coalition restores of each value's records; None shows nothing."""
-        if risk is None:
-            self._values, self._numbers = (), np.zeros((0, 5))
-        else:
-            occurs = np.flatnonzero(counts)
-            self._values = tuple(
-                MISSING_TEXT if values[at] is None else show_value(values[at])
-                for at in occurs.tolist()
-            )
-            columns = (
-                np.argsort(np.argsort(np.array(self._values), kind="stable")),
-                counts[occurs],
-                risk.on_ladder.by_value[occurs],
-                risk.independent.by_value[occurs],
-                risk.independent.certain_by_value[occurs],
-            )
-            self._numbers = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
-        self.arrange(*self._sorted)
-        self.lay_out(len(self._values))
-
-    def cell(self, row: int, column: int) -> Cell:
-        """Return what a cell shows."""
-        at = int(self._order[row])
-        number = float(self._numbers[at, column])
-        text = grouped(round(number)) if column == RECORDS else percent(number, 1)
-        text = self._values[at] if column == VALUE else text
-        return Cell(text, text)
-
-    def arrange(self, column: int, descending: bool) -> None:
-        """Put the values in the order of a column."""
-        self._sorted = column, descending
-        numbers = self._numbers[:, column]
-        self._order = np.argsort(-numbers if descending else numbers, kind="stable")
-
-
-class GroupsCard(Card):
-    """Which records a coalition restores best, by their true value."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(
-            QCoreApplication.translate("Audit", "Whose records are in most danger?"),
-            QCoreApplication.translate(
-                "Audit",
-                "Average probability that the coalition gives to a record's true value. Click a"
-                " heading to sort.",
-            ),
-            parent,
-        )
-        self.model = GroupsModel(self)
-        self.table = TableView(self, row_numbers=False)
-        self.table.setModel(self.model)
-        self.table.setProperty("framed", False)
-        self.table.setAccessibleName(self.heading.text())
-        self.table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
-        header.setSortIndicator(LADDER, Qt.SortOrder.DescendingOrder)
-        self.table.setSortingEnabled(True)
-        self.table.setMinimumHeight(Space.FIELD * 5)
-        self.body.addWidget(self.table, 1)
-
-    def show_risk(
-        self, values: Sequence[object], counts: npt.NDArray[np.int64], risk: CoalitionRisk | None
-    ) -> None:
-        """Show a coalition's risk; None shows nothing."""
-        self.model.show_risk(values, counts, risk)
-        lines = min(max(self.model.rowCount(), 3), ROWS_SHOWN)
-        self.table.setMinimumHeight((Space.FIELD + 4) + Space.FIELD * lines + 2)
-
-
 class CoalitionPage(HoldersPage):
     """Ticks recipients and weighs what they hold together."""
 
@@ -327,20 +210,22 @@ class CoalitionPage(HoldersPage):
         self._weighed = False
         self._tampering: SfumatoError | None = None
         card = self.lay_out_holders()
-        self.beside = label("", "muted", wrap=True)
         self.ladder, self.bars = self.new_plot(), self.new_plot()
         self.distribution, self.growth = self.new_plot(), self.new_plot()
-        self.agreement = label("", "muted", wrap=True)
         self.what_if = WhatIf(session, self)
         self.files = ReleasedFiles(session, self)
-        self.groups = GroupsCard(self)
+        title = self.tr("Whose records are in most danger?")
+        note = self.tr("Average probability that the coalition gives to a record's true value.")
+        self.groups = Card(title, note, self)
+        self.by_value = AnswerView(session.chooser, title, self)
+        self.groups.put(self.by_value)
         self.ledger = Badge("verify", "muted", "", parent=self)
         self.ledger.hide()
         self.controls((self.tr("&Attribute"), self.entry), self.basis, None, self.ledger)
         self.tick_all = TickAll(self.model.tick_all, self)
         self.tick_all.show()
         card.body.addWidget(self.tick_all)
-        self.add(self.open_note, self.beside, self.side_by_side(card, self.bars), self.agreement)
+        self.add(self.open_note, self.side_by_side(card, self.bars))
         self.add(self.side_by_side(self.distribution, self.growth), self.files, self.groups)
         self.add(self.side_by_side(self.what_if, self.ladder))
         for signal in (session.project_changed, session.ledger_changed):
@@ -387,11 +272,12 @@ class CoalitionPage(HoldersPage):
 
     # ----- what it comes to
 
-    def _withdrawn(self, coalition: Sequence[Holding]) -> str:
-        """Return which releases to the coalition were withdrawn; empty where none was."""
-        names = {holding.recipient for holding in coalition}
-        releases = self.session.steps.releases()
-        return typeset(still_counted(each for each in releases if each.recipient in names))
+    def _tell(self, answer: Answer, coalition: Sequence[Holding]) -> None:
+        """Say what was found, and what else is to be known."""
+        document, releases = self.session.document, self.session.steps.releases()
+        beside = asides(document, str(self.entry.value), coalition, releases)
+        first, *others = map(typeset, (*answer.sentences, *beside))
+        self.say(first, " ".join(others))
 
     def weigh(self) -> None:
         """Say what the ticked recipients learn; the bars follow from a job."""
@@ -406,11 +292,13 @@ class CoalitionPage(HoldersPage):
         coalition = self.model.coalition
         entry, attributes = entries[str(self.entry.value)]
         self._show_ladder(entry)
-        self.say(coalition_sentence(entry.key, coalition))
+        pool = numbers_coalition(entry, coalition, attributes)
+        if coalition:
+            formed = pool is not None and pool.formed
+            self._tell(Answer((told_together(entry.key, coalition, formed),)), coalition)
+        else:
+            self.say(tr(TICK))
         self.open_note.show_best(entry.key, coalition)
-        beside = f"{adopted_beside(entry)} {self._withdrawn(coalition)}".strip()
-        self.beside.setText(beside)
-        self.beside.setVisible(bool(beside))
         attribute = combined([attributes[name] for name in entry.attributes])
         countable = attribute.counts is not None
         self.what_if.setVisible(countable)
@@ -422,7 +310,7 @@ class CoalitionPage(HoldersPage):
             self.session.runner.run(
                 self.tr("Weighing a coalition"),
                 partial(_weigh, entry, coalition, attributes),
-                partial(self._show_weighed, coalition, attribute),
+                partial(self._show_weighed, coalition),
                 self._fail,
                 key=self.job,
             )
@@ -430,25 +318,19 @@ class CoalitionPage(HoldersPage):
             self.session.runner.cancel(self.job)
         if not countable:
             self._show_nothing()
-        if coalition and not countable:
-            self._show_numbers(entry, attributes, coalition)
+        if pool is not None and not countable:
+            self._show_numbers(pool)
         self.state_changed.emit()
 
-    def _show_numbers(
-        self, entry: PolicyEntry, attributes: Mapping[str, Attribute], coalition: Sequence[Holding]
-    ) -> None:
+    def _show_numbers(self, pool: NumbersCoalition) -> None:
         """Show how far the error of an estimate falls: numbers have no values to guess right."""
-        asked = numbers_coalition(entry, coalition, attributes)
-        if asked is None:
-            return
         try:
-            errors = linear_errors(asked)
-            self.say(numbers_sentence(asked))
+            errors = linear_errors(pool)
         except SfumatoError as error:
             self._fail(error)
             return
         self._weighed = True
-        self.bars.show_plot(partial(build_error_by_copies, asked, errors))
+        self.bars.show_plot(partial(build_error_by_copies, pool, errors))
 
     def _show_ladder(self, entry: PolicyEntry) -> None:
         chosen = {holding.recipient for holding in self.model.coalition}
@@ -464,26 +346,20 @@ class CoalitionPage(HoldersPage):
         )
         self.ladder.show_plot(partial(build_trust_ladder, LadderData(entry.key, rungs)))
 
-    def _show_weighed(
-        self, coalition: Sequence[Holding], attribute: Attribute, weighed: Weighed | None
-    ) -> None:
+    def _show_weighed(self, coalition: Sequence[Holding], weighed: Weighed | None) -> None:
         if tuple(coalition) != self.model.coalition:
             return
         self._weighed = True
-        if weighed is None or attribute.domain is None or attribute.counts is None:
+        if weighed is None:
             self._show_nothing()
         else:
-            answer, growth = weighed
-            self.say(coalition_sentence(answer.entry, coalition, answer))
-            self.agreement.setText(" ".join(map(typeset, answer.agreement)))
-            self.bars.show_plot(partial(build_collusion_bars, answer))
-            self.distribution.show_plot(partial(build_risk_distribution, answer))
+            found, told, growth = weighed
+            self._tell(told, coalition)
+            self.bars.show_plot(builder(told.figures[0]))
+            self.distribution.show_plot(partial(build_risk_distribution, found))
             self.growth.show_plot(partial(build_risk_growth, growth))
-            self.groups.show_risk(attribute.domain.values, attribute.counts, answer.risk)
-            policy = self.session.document.entry_for(attribute.name)
-            if policy is not None:
-                on_ladder = answer.risk.on_ladder
-                self.files.show_coalition(policy, attribute, coalition, on_ladder)
+            self.by_value.show_answer(replace(told, figures=()))
+            self.files.show_coalition(coalition, found.risk.on_ladder)
         self._show_details(weighed is not None)
         self.state_changed.emit()
 
@@ -494,7 +370,7 @@ class CoalitionPage(HoldersPage):
 
     def _show_details(self, shown: bool) -> None:
         """Show what is known record by record, or take it away."""
-        for part in (self.agreement, self.distribution, self.growth, self.groups):
+        for part in (self.distribution, self.growth, self.groups):
             part.setVisible(shown)
         if not shown:
             self.files.dismiss()
@@ -504,7 +380,7 @@ class CoalitionPage(HoldersPage):
         self.tell(Message.of_error(error, topic="coalition"))
 
 
-Weighed = tuple[CoalitionAnswer, GrowthData]
+Weighed = tuple[CoalitionAnswer, Answer, GrowthData]
 
 
 def _weigh(
@@ -519,7 +395,8 @@ def _weigh(
     order = in_order_of_release(answer.members)
     points = growth_of(answer, Part(context, 0.7, 1.0))
     names = tuple(holding.recipient for holding in order)
-    return answer, GrowthData(answer.entry, points, names)
+    told = answer_of(CoalitionReport(answer))
+    return answer, told, GrowthData(answer.entry, points, names)
 
 
 PAGE = CoalitionPage

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
+from sfumato.analysis.answers import Answer
+from sfumato.analysis.holdings import told_together
 from sfumato.analysis.pooled_numbers import (
     SAMPLES,
     LearnedGrowth,
     NumbersCoalition,
+    PooledNumbers,
+    answer_of,
     guesses_off,
     numbers_coalition,
     weigh_numbers,
@@ -21,14 +25,13 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Dependence
-from sfumato.engine.mechanisms.postprocessing import BayesExperiment, FormLeaks
 from sfumato.engine.table.table import Attribute
+from sfumato.plots.figure import builder
 from sfumato.plots.pooled_numbers import (
     BayesData,
     ErrorsData,
     LearnedData,
     build_bayes_by_copies,
-    build_error_by_copies,
     build_error_histogram,
     build_learned_by_copies,
 )
@@ -36,48 +39,38 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.audit.holders import (
+    TICK,
     HoldersPage,
-    bayes_sentence,
-    coalition_sentence,
-    forms_text,
-    numbers_sentence,
+    tr,
 )
+from sfumato.ui.panels.audit.pages.answer import AnswerView
 from sfumato.ui.panels.audit.pages.base import field_line
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.layout import label, say
 from sfumato.ui.widgets.messages import Message
 
 JOB: Final = "audit numbers"
+_BOTH: Final = (Dependence.LADDER, Dependence.INDEPENDENT)
 
 
 @dataclass(frozen=True)
 class WeighedNumbers:
-    """What a coalition learns, as it is drawn.
+    """What a coalition learns, and how it is told.
 
     Parameters
     ----------
-    expected
-        The error by the number of copies, see `linear_errors`.
-    errors
-        For each knowledge, by its samples per squared attribute (0 for perfect knowledge), and
-        each attribute's place, how far off single guesses are.
-    learned
-        What they leave open by the number of copies, by the same.
-    bayes
-        For each attribute, what is open to somebody who knows how the numbers are distributed.
-    forms
-        What rounding and bounds give away; None where there are none.
-    in_table
-        How closely the most trusted member alone tells 90 of 100 of the table's numbers.
+    pooled
+        What was found.
+    answer
+        The same in words.
+    off
+        How far off single guesses are, by what is known, see `guesses_off`.
     """
 
-    expected: Mapping[Dependence, Floats]
-    errors: Mapping[tuple[int, int], ErrorsData]
-    learned: Mapping[tuple[int, int], LearnedData]
-    bayes: tuple[BayesData, ...]
-    forms: FormLeaks | None
-    in_table: str
+    pooled: PooledNumbers
+    answer: Answer
+    off: Mapping[int, Mapping[Dependence, Floats]]
 
 
 class NumbersPage(HoldersPage):
@@ -107,9 +100,7 @@ class NumbersPage(HoldersPage):
             field.setMinimumWidth(scaled(160))
             field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
         self.copies, self.errors, self.learned, self.bayes = (self.new_plot() for _ in range(4))
-        self.agreement = label("", "muted", wrap=True)
-        self.forms_heading = label(self.tr("What rounding and bounds give away"), "heading")
-        self.forms = label("", wrap=True)
+        self.rest = label("", "muted", wrap=True)
         self.controls((self.tr("&Attribute"), self.entry), self.basis, None)
         guesses = field_line(
             (self.tr("&Guesses of"), self.attribute),
@@ -117,10 +108,8 @@ class NumbersPage(HoldersPage):
             None,
         )
         self.add(self.open_note, self.side_by_side(card, self.copies), guesses)
-        self.add(
-            self.errors, self.learned, self.bayes, self.agreement, self.forms_heading, self.forms
-        )
-        self._tell_forms(None)
+        self.by_knowledge = AnswerView(self.session.chooser, self.translated_title(), self)
+        self.add(self.errors, self.learned, self.bayes, self.rest, self.by_knowledge)
         self.knowledge.chosen.connect(self._draw_guesses)
         self.attribute.chosen.connect(self._draw_guesses)
 
@@ -155,24 +144,20 @@ class NumbersPage(HoldersPage):
         self.open_note.show_best(str(self.entry.value), shown)
         if not entries or not coalition:
             self._forget()
-            self.say(coalition_sentence("", ()))
+            self.say(tr(TICK))
             return
         entry, attributes = entries[str(self.entry.value)]
         asked = numbers_coalition(entry, coalition, attributes)
         if asked is None:
             self._forget()
             return
-        try:
-            self.say(numbers_sentence(asked))
-        except SfumatoError as error:
-            self._fail(error)
-            return
+        self.say(typeset(told_together(entry.key, asked.members, asked.formed)))
         if not self.isVisible() or (asked == self._shown and self._weighed is not None):
             return
         self._shown, self._weighed = asked, None
         self.session.runner.run(
             self.tr("Weighing a coalition"),
-            partial(_weigh, asked, _known(len(attributes))),
+            partial(_weigh, asked),
             partial(self._show, asked),
             self._fail,
             key=JOB,
@@ -184,41 +169,42 @@ class NumbersPage(HoldersPage):
         self._shown = self._weighed = None
         for plot in (self.copies, self.errors, self.learned, self.bayes):
             plot.clear()
-        self.agreement.setText("")
-        self._tell_forms(None)
+        self._tell(Answer(()))
         self.state_changed.emit()
 
     def _show(self, asked: NumbersCoalition, weighed: WeighedNumbers) -> None:
         if asked is not self._shown:
             return
         self._weighed = weighed
-        self.copies.show_plot(partial(build_error_by_copies, asked, weighed.expected))
+        self.copies.show_plot(builder(weighed.answer.figures[0]))
         self._draw_guesses()
-        self._tell_forms(weighed.forms)
+        self._tell(weighed.answer)
         self.state_changed.emit()
 
-    def _tell_forms(self, leaks: FormLeaks | None) -> None:
-        """Say what rounding and bounds give away, where there are any."""
-        self.forms.setText(forms_text(leaks))
-        for part in (self.forms_heading, self.forms):
-            part.setVisible(leaks is not None)
+    def _tell(self, answer: Answer) -> None:
+        """Say what was found: the figures first, and below the plots what they rest on."""
+        first, figures, *others = (*map(typeset, (*answer.sentences, *answer.notes)), "", "")
+        if first:
+            self.say(first, figures)
+        say(self.rest, "\n".join(filter(None, others)))
+        self.by_knowledge.show_answer(replace(answer, figures=()))
 
     def _draw_guesses(self, _chosen: object = None) -> None:
         """Show how close guesses come: linear ones, and those of who knows the distribution."""
         samples, place = self.knowledge.value, self.attribute.value
         if self._weighed is None or not isinstance(samples, int) or not isinstance(place, int):
             return
-        data = self._weighed.errors.get((samples, place))
-        if data is not None:
-            self.errors.show_plot(partial(build_error_histogram, data))
-            growth = self._weighed.learned[samples, place]
-            self.learned.show_plot(partial(build_learned_by_copies, growth))
-        if place < len(self._weighed.bayes):
-            bayes = self._weighed.bayes[place]
-            self.bayes.show_plot(partial(build_bayes_by_copies, bayes))
-            formed = self._weighed.forms is not None
-            told = bayes_sentence(bayes, formed=formed)
-            self.agreement.setText(f"{told} {typeset(self._weighed.in_table)}".strip())
+        pooled, off = self._weighed.pooled, self._weighed.off.get(samples, {})
+        name, names = pooled.coalition.attributes[place].name, pooled.coalition.names
+        knows, both = _known(len(pooled.coalition.attributes))[samples], _BOTH
+        ladder, apart = (off[how][place] for how in both)
+        spread = float(pooled.experiment.true[place].std())
+        errors = ErrorsData(name, len(names), knows, spread, ladder, apart)
+        self.errors.show_plot(partial(build_error_histogram, errors))
+        ladder, apart = (pooled.learned[samples].errors[how][:, place] for how in both)
+        learned = LearnedData(name, names, knows, ladder, apart)
+        self.learned.show_plot(partial(build_learned_by_copies, learned))
+        self.bayes.show_plot(partial(build_bayes_by_copies, bayes_data(pooled, place)))
 
     def _fail(self, error: SfumatoError) -> None:
         self._forget()
@@ -232,49 +218,25 @@ def _known(size: int) -> Mapping[int, str]:
     }
 
 
-def _weigh(
-    coalition: NumbersCoalition, words: Mapping[int, str], context: Context
-) -> WeighedNumbers:
-    """Weigh a coalition; `words` say what attackers know: all, and what `SAMPLES` tell."""
+def _weigh(coalition: NumbersCoalition, context: Context) -> WeighedNumbers:
     pooled = weigh_numbers(coalition, Part(context, 0.0, 0.8))
-    errors: dict[tuple[int, int], ErrorsData] = {}
-    learned: dict[tuple[int, int], LearnedData] = {}
-    for samples, growth in pooled.learned.items():
-        context.report(0.9, "Guessing every record")
-        off, knows = guesses_off(pooled.experiment, samples), words[samples]
-        for place, attribute in enumerate(coalition.attributes):
-            errors[samples, place] = ErrorsData(
-                attribute.name,
-                len(coalition.members),
-                knows,
-                float(pooled.experiment.true[place].std()),
-                off[Dependence.LADDER][place],
-                off[Dependence.INDEPENDENT][place],
-            )
-            learned[samples, place] = LearnedData(
-                attribute.name,
-                coalition.names,
-                knows,
-                growth.errors[Dependence.LADDER][:, place],
-                growth.errors[Dependence.INDEPENDENT][:, place],
-            )
-    bayes = _bayes(coalition, pooled.bayes)
-    return WeighedNumbers(pooled.expected, errors, learned, bayes, pooled.forms, pooled.in_table)
+    context.report(0.9, "Guessing every record")
+    off = {samples: guesses_off(pooled.experiment, samples) for samples in pooled.learned}
+    return WeighedNumbers(pooled, answer_of(pooled), off)
 
 
-def _bayes(coalition: NumbersCoalition, found: BayesExperiment) -> tuple[BayesData, ...]:
-    ladder, apart = (found.growth[how] for how in (Dependence.LADDER, Dependence.INDEPENDENT))
-    return tuple(
-        BayesData(
-            attribute.name,
-            coalition.names,
-            ladder.errors[:, place],
-            apart.errors[:, place],
-            found.linear[:, place],
-            ladder.apart,
-            found.records,
-        )
-        for place, attribute in enumerate(coalition.attributes)
+def bayes_data(pooled: PooledNumbers, place: int) -> BayesData:
+    """Return what is open to somebody who knows how an attribute is distributed, to be drawn."""
+    found = pooled.bayes
+    ladder, apart = (found.growth[how] for how in _BOTH)
+    return BayesData(
+        pooled.coalition.attributes[place].name,
+        pooled.coalition.names,
+        ladder.errors[:, place],
+        apart.errors[:, place],
+        found.linear[:, place],
+        ladder.apart,
+        found.records,
     )
 
 
