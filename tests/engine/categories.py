@@ -28,14 +28,3 @@ def request_for(column, settings, level, keys=KEYS):
 
 def released(mechanism, request):
     return Released(request.level, mechanism.release(request, Silent()))
-
-
-def joint_of_chain(top, levels, size):
-    """Return Pr[X = x, Y1, Y2, …] for a uniform prior: a top rung, then garblings of it."""
-    joint = np.einsum("yx->xy", top) / size
-    previous = 1.0
-    for level in levels:
-        step = level / previous * np.eye(size) + (1 - level / previous) / size
-        joint = np.einsum("...y,zy->...yz", joint, step)
-        previous = level
-    return joint

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
-from sfumato.engine.core.progress import Silent
-from sfumato.engine.matrices.estimate import estimate_frequencies
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Origin
@@ -97,15 +95,6 @@ def test_the_matrix_agrees_with_its_entries(retention, parts, data):
     assert matrix.gamma == pytest.approx(1 + retention / ((1 - retention) * distribution.min()))
 
 
-def test_matrices_of_one_distribution_multiply_to_one_another():
-    distribution = np.array([0.5, 0.3, 0.2])
-    upper, lower = (DistributionMatrix(level, distribution) for level in (0.8, 0.2))
-    channel = upper.garbling_to(lower)
-    assert channel.dense() @ upper.dense() == pytest.approx(lower.dense())
-    assert lower.test_garbling_of(upper).holds
-    assert not upper.test_garbling_of(lower).holds
-
-
 def test_no_release_of_noise_alone_is_estimated_from():
     with pytest.raises(EstimationError, match="says nothing"):
         DistributionMatrix(0.0, np.array([0.5, 0.5])).solve(np.array([0.4, 0.6]))
@@ -119,41 +108,6 @@ def test_another_distribution_is_no_garbling_unless_its_matrix_is():
 
 
 # ----- releases
-
-
-def test_released_records_follow_the_matrix_and_the_garbling(column):
-    levels = (1.0, 0.5, 0.1, 0.0)
-    made = [released(DISTRIBUTION, request_for(column, STATED, level)) for level in levels]
-    for release in made:  # each check fails less than once in a million sound releases
-        checks = DISTRIBUTION.check_release(request_for(column, STATED, release.level), release)
-        assert all(check.holds for check in checks), checks
-    for upper, lower in itertools.combinations(made[:3], 2):
-        checks = DISTRIBUTION.check_pair(upper, lower, (column.attribute,), STATED)
-        assert all(check.holds for check in checks), checks
-
-
-def test_a_release_by_another_distribution_is_found_out(column):
-    release = released(DISTRIBUTION, request_for(column, STATED, 0.5))
-    other = {**STATED, "shares": [1, 1, 10, 1]}
-    checks = DISTRIBUTION.check_release(request_for(column, other, 0.5), release)
-    assert not all(check.holds for check in checks)
-
-
-def test_the_joint_law_of_two_levels_is_that_of_a_chain(column):
-    """Counted over true, upper and lower values: Pearson's statistic, false alarm 1e-6."""
-    upper, lower = 0.6, 0.25
-    shown = []
-    for level in (upper, lower):
-        release = released(DISTRIBUTION, request_for(column, STATED, level))
-        shown.append(column.attribute.domain.encode(release.columns["Disease"]))
-    distribution = np.array(DISTRIBUTION.cells((column.attribute,), STATED)) / CELLS
-    first, second = own_matrix(upper, distribution), own_matrix(lower / upper, distribution)
-    law = np.einsum("x,yx,zy->xyz", np.array(COUNTS), first, second)
-    seen = np.zeros_like(law)
-    np.add.at(seen, (column.values, *shown), 1)
-    statistic = float(((seen - law) ** 2 / law).sum())
-    freedom = 4 * (16 - 1)
-    assert statistic < freedom + 4.9 * math.sqrt(2 * freedom) + 12
 
 
 def enumerated(owner, prior, levels):
@@ -207,42 +161,7 @@ def test_shares_that_follow_the_distribution_stay_right_at_every_level(column):
         assert (np.abs(counted - true) < 5.3 * error).all()  # false alarm below 1e-6
 
 
-def test_a_recipient_estimates_the_true_counts_within_the_interval(column):
-    release = released(DISTRIBUTION, request_for(column, STATED, 0.3))
-    codes = column.attribute.domain.encode(release.columns["Disease"])
-    matrix = DISTRIBUTION.matrix(0.3, (column.attribute,), STATED)
-    found = estimate_frequencies(np.bincount(codes, minlength=4), matrix, 1 - 1e-6)
-    true = np.array(COUNTS) / sum(COUNTS)
-    assert ((found.low <= true) & (true <= found.high)).all()
-
-
-def test_records_in_another_order_show_the_same(column):
-    request = request_for(column, STATED, 0.4)
-    order = np.random.default_rng(5).permutation(len(column.values))
-    whole = DISTRIBUTION.release(request, Silent())["Disease"].to_numpy()
-    moved = DISTRIBUTION.release(request.at(order), Silent())["Disease"].to_numpy()
-    assert (moved == whole[order]).all() or all(
-        a == b or (a is None and b is None) for a, b in zip(moved, whole[order], strict=True)
-    )
-
-
 # ----- what is promised
-
-
-@pytest.mark.parametrize(
-    ("statement", "limit"),
-    [({"gamma": 5.0}, 5.0), ({"epsilon": 1.5}, math.exp(1.5)), ({"rho1": 0.1, "rho2": 0.4}, 6.0)],
-)
-def test_stated_limits_are_met_by_the_largest_level(column, statement, limit):
-    attributes = (column.attribute,)
-    settings = DISTRIBUTION.complete_settings(
-        attributes, DISTRIBUTION.default_settings(attributes), NOISE
-    )
-    assert DISTRIBUTION.byproduct_epsilon(settings) > 0
-    for chosen in (settings, STATED):
-        level = DISTRIBUTION.level(statement, attributes, chosen)
-        assert DISTRIBUTION.odds_factor(level, attributes, chosen) <= limit * (1 + 1e-12)
-        assert DISTRIBUTION.odds_factor(level + 1e-6, attributes, chosen) > limit
 
 
 def test_distribution_and_value_together_keep_the_odds_that_are_promised():
@@ -318,14 +237,6 @@ def test_noisy_counts_that_were_drawn_stay(column):
 def test_settings_that_give_no_distribution_are_refused(column, settings, said):
     with pytest.raises(PolicyError, match=said):
         DISTRIBUTION.check_settings((column.attribute,), settings)
-
-
-@pytest.mark.parametrize(
-    "statement", [{"retention_probability": 1.5}, {"sigma": 2}, {"gamma": 0.5}]
-)
-def test_statements_out_of_range_are_refused(column, statement):
-    with pytest.raises(LevelError):
-        DISTRIBUTION.level(statement, (column.attribute,), STATED)
 
 
 def test_an_odds_factor_that_the_distribution_spends_alone_is_refused(column):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.engine.core.columns import Domain, Kind
-from sfumato.engine.core.errors import LadderError, LevelError, PolicyError
+from sfumato.engine.core.errors import LadderError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.pooled_rows import chances
 from sfumato.engine.matrices.estimate import estimate_frequencies
@@ -16,7 +16,7 @@ from sfumato.engine.mechanisms import mechanism_called, recommended
 from sfumato.engine.mechanisms.base import Released
 from sfumato.engine.mechanisms.hadamard import best_blocks
 from sfumato.engine.table.table import Attribute
-from tests.engine.categories import column_of, released, request_for
+from tests.engine.categories import column_of, request_for
 
 HADAMARD = mechanism_called("hadamard")
 COLUMN = column_of([9_000, 3_000, 6_000, 2_000, 500])
@@ -80,11 +80,6 @@ def test_what_does_not_do_is_refused_by_name(size, settings, words):
     assert words in str(refused.value.sentence)
 
 
-def test_an_unknown_way_to_state_a_level_is_refused():
-    with pytest.raises(LevelError, match="can't be stated"):
-        HADAMARD.level({"sigma": 1.0}, ATTRIBUTES, ONE)
-
-
 def test_another_number_of_blocks_is_another_ladder():
     assert HADAMARD.ladder_identity(ATTRIBUTES, ONE) != HADAMARD.ladder_identity(ATTRIBUTES, TWO)
     upper, lower = HADAMARD.matrix(0.5, ATTRIBUTES, ONE), HADAMARD.matrix(0.2, ATTRIBUTES, TWO)
@@ -139,14 +134,6 @@ def test_a_sound_release_passes_its_checks_and_others_do_not(settings):
         assert not all(check.holds for check in checks), what
 
 
-def test_a_less_trusted_release_is_checked_as_made_of_the_others_symbols():
-    upper, lower = (released(HADAMARD, request_for(COLUMN, ONE, level)) for level in (0.7, 0.3))
-    assert all(c.holds for c in HADAMARD.check_pair(lower, upper, ATTRIBUTES, ONE))
-    moved = {"Disease": lower.columns["Disease"].iloc[::-1].reset_index(drop=True)}
-    checks = HADAMARD.check_pair(upper, Released(0.3, moved), ATTRIBUTES, ONE)
-    assert not all(c.holds for c in checks)
-
-
 def test_worth_follows_from_the_variance_of_one_estimate():
     shares, records, p = np.arange(1, 1001) / 500_500, 100_000, 0.4
     found = worth_of_shares(shares, HadamardMatrix(p, SymbolSets(1000)), records)
@@ -174,10 +161,3 @@ def test_pooling_rows_of_a_unit_tells_more_the_more_rows_there_are():
     joint = matrix.dense() / 100
     assert one == pytest.approx(joint.max(axis=1).sum(), abs=0.01)
     assert three > 1.5 * one
-
-
-def test_every_code_is_released_alike_whoever_asks_for_it():
-    request = request_for(COLUMN, TWO, 0.4)
-    whole = HADAMARD.released_codes(request, Silent())
-    alone = HADAMARD.released_codes(request.only(7), Silent())
-    assert whole[7] == alone[0]

@@ -1,6 +1,5 @@
 """Hierarchical retention as a mechanism: chapters, levels, what it promises, its checks."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +7,6 @@ import pytest
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import Released
-from sfumato.engine.mechanisms.hierarchical import ChapterMatrix, levels_of
 from tests.engine.categories import column_of, released, request_for
 
 HIERARCHICAL = mechanism_called("hierarchical")
@@ -51,26 +48,6 @@ def test_the_matrix_and_what_is_promised_follow_from_the_definition(level, share
     assert facts["γ inside"] == pytest.approx(inside)
 
 
-def test_matrices_of_one_ladder_multiply_to_one_another():
-    upper, lower = (HIERARCHICAL.matrix(level, ATTRIBUTES, SETTINGS) for level in (0.6, 0.2))
-    (a, c), (b, d) = levels_of(0.6, SETTINGS), levels_of(0.2, SETTINGS)
-    step = ChapterMatrix(b / a, d / c, (0, 0, 0, 1))
-    assert step.dense() @ upper.dense() == pytest.approx(lower.dense())
-    assert lower.test_garbling_of(upper).holds
-    assert not upper.test_garbling_of(lower).holds
-
-
-@pytest.mark.parametrize(
-    "statement", [{"epsilon": 1.5}, {"gamma": 6.0}, {"rho1": 0.1, "rho2": 0.4}]
-)
-def test_a_stated_promise_is_kept_and_used_up(statement):
-    level = HIERARCHICAL.level(statement, ATTRIBUTES, SETTINGS)
-    gamma = HIERARCHICAL.odds_factor(level, ATTRIBUTES, SETTINGS)
-    wanted = {"epsilon": math.exp(1.5), "gamma": 6.0, "rho1": 6.0}[next(iter(statement))]
-    assert gamma <= wanted * (1 + 1e-12)
-    assert gamma == pytest.approx(wanted)
-
-
 def test_chapters_are_proposed_by_the_letters_of_values_not_by_rows():
     settings = HIERARCHICAL.default_settings(ATTRIBUTES)
     assert settings["chapters"] == ["S", "H", "H", "c"]
@@ -97,22 +74,6 @@ def test_a_ladder_is_that_of_its_chapters_and_share():
     assert HIERARCHICAL.ladder_identity(ATTRIBUTES, renamed) == first
     for other in ({"inside_share": 0.4}, {"chapters": ["x", "x", "y", "y"]}):
         assert HIERARCHICAL.ladder_identity(ATTRIBUTES, {**SETTINGS, **other}) != first
-
-
-def test_sound_releases_and_pairs_pass_and_others_fail_their_checks():
-    asked = request_for(COLUMN, SETTINGS, 0.6)
-    upper = released(HIERARCHICAL, asked)
-    lower = released(HIERARCHICAL, replace(asked, level=0.2))
-    for each in (upper, lower):
-        checks = HIERARCHICAL.check_release(replace(asked, level=each.level), each)
-        assert all(check.holds for check in checks), checks
-    for pair in ((upper, lower), (lower, upper), (upper, upper)):
-        assert all(check.holds for check in HIERARCHICAL.check_pair(*pair, ATTRIBUTES, SETTINGS))
-    wrong = Released(0.6, lower.columns)
-    assert not all(check.holds for check in HIERARCHICAL.check_release(asked, wrong))
-    apart = released(HIERARCHICAL, replace(asked, level=0.2, record_ids=asked.record_ids + 10**6))
-    checks = HIERARCHICAL.check_pair(upper, apart, ATTRIBUTES, SETTINGS)
-    assert not all(check.holds for check in checks)
 
 
 def test_at_the_ends_the_release_is_the_original_or_noise():

@@ -42,12 +42,6 @@ def test_a_sound_release_passes_every_check(ladder, retention):
     assert retention == 1.0 or "1,000,000" in text
 
 
-@pytest.mark.parametrize("upper", LEVELS)
-@pytest.mark.parametrize("lower", LEVELS)
-def test_every_pair_of_rungs_passes_as_a_garbling(ladder, upper, lower):
-    assert failing(UNIFORM.check_pair(ladder[upper], ladder[lower], ATTRIBUTES, {})) == []
-
-
 def test_a_release_at_another_level_is_caught(ladder):
     posing = Released(0.6, ladder[0.3].columns)
     assert "Retained values" in failing(UNIFORM.check_release(request_for(COLUMN, {}, 0.6), posing))

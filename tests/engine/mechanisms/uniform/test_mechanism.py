@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind
 from sfumato.engine.core.errors import LevelError, PolicyError
-from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.core.progress import Callback
 from sfumato.engine.matrices.estimate import Target, estimate_frequencies
 from sfumato.engine.matrices.privacy import delta_of_gamma
 from sfumato.engine.mechanisms import mechanism_called
@@ -24,7 +24,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.profile import suggest_binning
 from sfumato.engine.table.table import Attribute, Table, encode_column
 from sfumato.resources import resource_path
-from tests.engine.categories import KEYS, column_of, released, request_for
+from tests.engine.categories import column_of, released, request_for
 from tests.thorough import tried
 
 UNIFORM = mechanism_called("uniform")
@@ -206,21 +206,6 @@ def test_a_release_is_a_pure_function_of_its_request(ladder):
     assert again.columns[NAME].equals(ladder[0.3].columns[NAME])
     other = released(UNIFORM, request_for(COLUMN, {}, 0.3, KeyRing(bytes(32))))
     assert not other.columns[NAME].equals(ladder[0.3].columns[NAME])
-
-
-def test_a_record_keeps_what_it_shows_wherever_it_stands(ladder):
-    order = np.random.default_rng(1).permutation(len(COLUMN.values))
-    request = request_for(COLUMN, {}, 0.3)
-    moved = type(request)(
-        (type(COLUMN)(COLUMN.attribute, COLUMN.values[order]),),
-        {},
-        0.3,
-        request.record_ids[order],
-        KEYS,
-    )
-    shown = UNIFORM.release(moved, Silent())[NAME]
-    there = ladder[0.3].columns[NAME].iloc[order]
-    assert np.array_equal(DOMAIN.encode(shown), DOMAIN.encode(there))
 
 
 def test_a_release_reports_its_progress():
