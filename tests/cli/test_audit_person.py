@@ -206,17 +206,3 @@ def test_what_is_drawn_once_for_a_unit_is_looked_at_once(line):
     prior = np.array([truth.get(name, 0.0) for name in names])
     assert found["beliefs"]["water"]["common"] == pytest.approx(prior)
     assert sum(found["beliefs"]["water"]["after"]) == pytest.approx(1.0)
-
-
-@pytest.mark.slow
-def test_a_person_is_found_in_parts_as_in_the_whole_table(line):
-    made_survey(line)
-    told = []
-    for memory in ("1000", "0"):
-        stated = ("--believes", "illness=flu=0.5", "--memory", memory)
-        code = line.run("audit", "person", line.project, "--with", "Public C", *KNOWN, *stated)
-        assert code == ExitCode.OK, line.remarks
-        assert ("read in parts" in line.remarks) == (memory == "0")
-        told.append(line.output)
-    assert told[0] == told[1]
-    assert "fit" in told[0]

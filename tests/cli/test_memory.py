@@ -49,16 +49,6 @@ def test_a_release_in_parts_is_the_release_of_the_whole_table(long):
     assert long.run("verify", made, "--project", long.project) == ExitCode.OK, long.output
 
 
-@BOTH
-def test_a_check_in_parts_finds_what_the_check_of_the_whole_table_does(long):
-    code = long.run("check", long.project)
-    wanted = long.output
-    assert long.run("check", long.project, "--memory", "0") == code
-    assert PARTS in long.remarks
-    assert long.output == wanted
-    assert "Clinic A" in wanted
-
-
 def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line):
     source, rules = source_in(line.folder, "dta"), line.folder / "rules.toml"
     assert line.run("init", line.project, "--table", source, "--rules", rules) == ExitCode.OK
@@ -130,73 +120,6 @@ def test_types_found_when_a_project_is_made_are_known_until_its_file_changes(lin
     assert "Secret" not in line.remarks
 
 
-def test_groups_of_records_are_released_and_verified_in_parts(line):
-    frame = pd.concat([table(40).frame.astype(str)] * 5, ignore_index=True)
-    frame["person"] = [f"P{place}" for place in range(len(frame))]
-    source, rules = line.folder / "ward.parquet", line.folder / "rules.toml"
-    frame.to_parquet(source, index=False)
-    text = rules.read_text().replace('"uniform"', '"reconstruction"')
-    text = text.replace("epsilon = 1.0", "retention_probability = 0.2")
-    rules.write_text(text.replace("retention_probability = 0.6", "retention_probability = 0.5"))
-    given = ("--table", source, "--rules", rules, "--memory", "0")
-    assert line.run("init", line.project, *given) == ExitCode.OK, line.remarks
-    assert PARTS in line.remarks
-    assert line.release("Clinic A", "--memory", "0") == ExitCode.OK, line.remarks
-    assert PARTS in line.remarks
-    where = ("--out", line.folder / "whole", "--accept", REASON)
-    assert line.run("release", line.project, "--recipient", "Clinic A", *where) == ExitCode.OK
-    [made], [whole] = line.bundles(), (line.folder / "whole").iterdir()
-    for name in ("data.csv", "README.md", "datapackage.json"):
-        assert (made / name).read_bytes() == (whole / name).read_bytes()
-    found = line.run("verify", made, "--project", line.project, "--memory", "0")
-    assert found == ExitCode.OK, line.output
-    assert WHOLE not in line.remarks
-
-
-def without_worth(text):
-    """What a check says but for worth, of which parts of units' rows tell the least alone."""
-    return [line for line in text.splitlines() if "Worth" not in line and " worth " not in line]
-
-
-def test_rows_of_units_are_released_and_verified_in_parts(line):
-    frame = table(40).frame.astype(str).assign(house=[f"H{i // 3}" for i in range(40)])
-    source, rules = line.folder / "ward.parquet", line.folder / "rules.toml"
-    frame.to_parquet(source, index=False)
-    rules.write_text(rules.read_text() + '[columns.house]\nrole = "identifying"\n')
-    arguments = ("--table", source, "--rules", rules, "--unit", "house", "--unit-rows", "2")
-    assert line.run("init", line.project, *arguments) == ExitCode.OK, line.remarks
-    assert WHOLE not in line.remarks
-    code = line.run("check", line.project)
-    wanted = without_worth(line.output)
-    found = line.run("check", line.project, "--memory", "0")
-    assert (without_worth(line.output), found) == (wanted, code)
-    bundle = bundle_in_parts(line, "parquet")
-    assert PARTS in line.remarks
-    assert len(pd.read_parquet(bundle / "data.parquet")) == 27
-    assert verify(line, bundle) == ExitCode.OK, line.output
-    assert "It has all 27 records of the source table that may leave." in line.output
-    stated = ("--of", "Clinic A", "--level", "retention_probability=0.3", "--memory", "0")
-    assert line.run("recipients", line.project, *stated) == ExitCode.OK, line.remarks
-    assert WHOLE not in line.remarks
-
-
-def test_a_project_with_units_is_made_in_parts_as_in_memory(line):
-    frame = table(40).frame.astype(str).assign(house=[f"H{i // 3}" for i in range(40)])
-    source, rules = line.folder / "ward.parquet", line.folder / "rules.toml"
-    frame.to_parquet(source, index=False)
-    rules.write_text(rules.read_text() + '[columns.house]\nrole = "identifying"\n')
-    made = {}
-    for name, memory in (("whole", "1000"), ("parts", "0")):
-        given = ("--table", source, "--rules", rules, "--unit", "house", "--memory", memory)
-        project = line.folder / f"{name}.sfumato"
-        assert line.run("init", project, *given) == ExitCode.OK, line.remarks
-        assert (PARTS in line.remarks) == (name == "parts")
-        assert "at most 3 of them leave" in line.remarks
-        assert line.run("rules", project) == ExitCode.OK
-        made[name] = line.output
-    assert made["parts"] == made["whole"]
-
-
 def bundle_in_parts(long, format_name):
     assert long.release("Clinic A", "--memory", "0", "--format", format_name) == ExitCode.OK
     [bundle] = long.bundles()
@@ -215,23 +138,6 @@ def test_a_bundle_is_verified_in_parts(long, format_name):
     assert PARTS in long.remarks
     assert "All 40 are those that the key gives." in long.output
     assert "It has all 40 records" in long.output
-
-
-@pytest.mark.few(1)
-@BOTH
-def test_a_view_is_released_and_verified_in_parts(long):
-    view = ("--propose", "--recipient", "Clinic A", "--k", "2", "--level", "sex=1")
-    assert long.run("views", long.project, *view) == ExitCode.OK, long.remarks
-    bundle = bundle_in_parts(long, "parquet")
-    assert PARTS in long.remarks
-    assert set(pd.read_parquet(bundle / "data.parquet")["sex"]) == {"*"}
-    assert verify(long, bundle) == ExitCode.OK, long.output
-    assert "as the recipient's view shows them" in long.output
-    assert "The smallest class on “sex” has 40 records, and k = 2 was promised." in long.output
-    altered(bundle, lambda frame: frame.assign(sex=["other", *frame["sex"][1:]]))
-    assert verify(long, bundle) == ExitCode.CHECK_FAILED
-    assert "The smallest class on “sex” has 1 records; k = 2 was promised." in long.output
-    assert "sex: 1 of 40 rows differs, first in row 1" in long.output
 
 
 def altered(bundle, change):
@@ -326,7 +232,9 @@ QUESTIONS = {
     "coalition": ("audit", "coalition", *MEMBERS),
     "open": ("audit", "open"),
     "questions": ("audit", "questions"),
-    "person": ("audit", "person", "--knows", "sex=f", *MEMBERS),
+    "person": ("audit", "person", "--knows", "sex=f", "--believes", "illness=flu=0.5", *MEMBERS),
+    "worth": ("worth",),
+    "check": ("check",),
     "risk": ("risk", "--knows", "sex", "--remedies"),
     "noisy counts": ("noisy-counts", "--knows", "sex", "--larger-than", "3"),
     "query": ("query", "--where", "sex=f", "--value", "flu"),

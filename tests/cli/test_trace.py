@@ -53,16 +53,6 @@ def test_a_bundle_is_traced_to_its_recipient(large, recipient):
     assert told in large.output
 
 
-def test_a_long_table_s_bundle_is_traced_in_parts(large):
-    assert large.release("Institute B") == ExitCode.OK
-    (bundle,) = large.bundles()
-    assert large.run("trace", bundle, "--project", large.project) == ExitCode.OK
-    whole = large.output
-    found = large.run("trace", bundle, "--project", large.project, "--memory", "0")
-    assert (found, large.output) == (ExitCode.OK, whole)
-    assert "read in parts" in large.remarks
-
-
 def test_too_few_rows_name_nobody(made):
     assert made.release("Clinic A") == ExitCode.OK
     (bundle,) = made.bundles()

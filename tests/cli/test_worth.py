@@ -140,13 +140,6 @@ def test_check_and_worth_call_the_same_columns_worthless(survey):
         assert sorted(named) == sorted(told[each["recipient"]])
 
 
-def test_a_table_that_is_read_in_parts_is_worth_the_same(survey):
-    whole = columns_of(weighed(survey)["Partner"])
-    parts = columns_of(weighed(survey, "--memory", "0")["Partner"])
-    assert parts["job"]["worth"] == pytest.approx(whole["job"]["worth"])
-    assert parts["pay"]["worth"] == pytest.approx(whole["pay"]["worth"], rel=0.02)
-
-
 def test_it_is_told_in_words(survey):
     assert survey.run("worth", survey.project) == ExitCode.OK
     assert "Public\n  “job” and “pay” are worthless." in survey.output

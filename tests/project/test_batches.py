@@ -68,6 +68,19 @@ def test_any_cutting_in_any_order_gives_the_rows_of_the_whole_release(made, cuts
     assert again.equals(whole)
 
 
+def released_alike(document, table, cuts):
+    """Release a table, cut somewhere, by a plan that was sent; return the same of the whole one."""
+    _, plan = planned(document, table)
+    sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
+    pieces = [
+        sent.release_part(batch.slice(start, end - start))[0]
+        for start, end in pairwise(sorted({0, ROWS, *cuts}))
+    ]
+    whole = released_whole(document, table)
+    assert pa.Table.from_batches(pieces).equals(whole)
+    return whole
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("limits", [{}, {"others": {"rho1": 0.1, "rho2": 0.6}}])
 @settings(max_examples=5)
@@ -85,13 +98,7 @@ def test_combinations_are_the_same_however_batches_are_cut(limits, cuts):
         policy=(PolicyEntry(names, "joint", chosen), *rest),
         recipients=(replace(one, statements=stated),),
     )
-    _, plan = planned(document, table)
-    sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
-    pieces = [
-        sent.release_part(batch.slice(start, end - start))[0]
-        for start, end in pairwise(sorted({0, ROWS, *cuts}))
-    ]
-    assert pa.Table.from_batches(pieces).equals(released_whole(document, table))
+    released_alike(document, table, cuts)
 
 
 @pytest.mark.slow
@@ -102,14 +109,7 @@ def test_chapters_are_the_same_however_batches_are_cut(cuts):
     chosen = {"chapters": ["chronic", "acute", "acute", "chronic"], "inside_share": 0.4}
     entry = PolicyEntry(("illness",), "hierarchical", chosen)
     document = replace(document, policy=(entry, *document.policy[1:]))
-    _, plan = planned(document, table)
-    sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
-    pieces = [
-        sent.release_part(batch.slice(start, end - start))[0]
-        for start, end in pairwise(sorted({0, ROWS, *cuts}))
-    ]
-    whole = released_whole(document, table)
-    assert pa.Table.from_batches(pieces).equals(whole)
+    whole = released_alike(document, table, cuts)
     shown, true = whole["illness"].to_pandas(), table.column("illness")
     assert set(shown) == set(true)
 
@@ -121,14 +121,7 @@ def test_symbols_are_the_same_however_batches_are_cut(cuts):
     document, table = hospital_document(ROWS), hospital(ROWS)
     entry = PolicyEntry(("illness",), "hadamard", {"blocks": 2})
     document = replace(document, policy=(entry, *document.policy[1:]))
-    _, plan = planned(document, table)
-    sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
-    pieces = [
-        sent.release_part(batch.slice(start, end - start))[0]
-        for start, end in pairwise(sorted({0, ROWS, *cuts}))
-    ]
-    whole = released_whole(document, table)
-    assert pa.Table.from_batches(pieces).equals(whole)
+    whole = released_alike(document, table, cuts)
     assert set(whole["illness"].to_pandas().astype(int)) == set(range(8))
 
 

@@ -13,12 +13,14 @@ from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import verify_bundle
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.policy import PANEL
+from tests.ui import test_adopting
 from tests.ui.clinic import save_clinic, wait_for_jobs
 from tests.ui.hands import click, messages, on_screen, type_into
 from tests.ui.payroll import open_payroll, payroll_table, protected
 
 TABLE = payroll_table(2_000)
 NAMES = ["age", "income"]
+ask = test_adopting.ask
 
 
 @pytest.fixture
@@ -27,22 +29,6 @@ def panel(qtbot, session):
     open_payroll(session, protected(), TABLE)
     wait_for_jobs(qtbot, session)
     return made
-
-
-@pytest.fixture
-def ask(qtbot, panel, answers):
-    """Opens the dialog, and lets a file be chosen and examined."""
-
-    def run(path):
-        click(panel.page.adopted.adopt)
-        dialog = panel.page.adopted.dialog
-        answers.file = path
-        click(dialog.form.choose)
-        wait_for_jobs(qtbot, panel.session)
-        wait_for_jobs(qtbot, panel.session)
-        return dialog
-
-    return run
 
 
 def noisy(path, level, seed=3):

@@ -78,6 +78,14 @@ def records(panel):
     return [model.index(row, RECORDS).data() for row in range(model.rowCount())]
 
 
+def in_bins(panel, qtbot):
+    """Divide the ages into the bins that are proposed, and return their editor."""
+    panel.choose("age")
+    click(panel.detail.bins.use)
+    settle(qtbot, panel.session)
+    return panel.detail.bins
+
+
 class TestRoles:
     def test_without_a_table_the_panel_says_what_comes_first(self, panel, qtbot):
         assert panel.state() is PanelState.EMPTY
@@ -360,10 +368,7 @@ class TestKindsAndBins:
         assert open_people.detail.bins.isVisible()
 
     def test_bins_are_proposed_with_round_edges(self, open_people, qtbot):
-        open_people.choose("age")
-        bins = open_people.detail.bins
-        click(bins.use)
-        settle(qtbot, open_people.session)
+        bins = in_bins(open_people, qtbot)
         binning = spec(open_people, "age").binning
         assert binning.edges[0] <= 20
         assert binning.edges[-1] >= 59
@@ -371,10 +376,7 @@ class TestKindsAndBins:
         assert sum(int(count) for count in records(open_people)) == ROWS
 
     def test_the_number_and_the_width_of_bins_can_be_chosen(self, open_people, qtbot):
-        open_people.choose("age")
-        bins = open_people.detail.bins
-        click(bins.use)
-        settle(qtbot, open_people.session)
+        bins = in_bins(open_people, qtbot)
         bins.count.spin.setFocus()
         QTest.keyClick(bins.count.spin, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClicks(bins.count.spin, "3")
@@ -387,10 +389,7 @@ class TestKindsAndBins:
         assert np.allclose(widths, widths[0])
 
     def test_edges_are_drawn_while_they_are_typed_and_taken_when_done(self, open_people, qtbot):
-        open_people.choose("age")
-        bins = open_people.detail.bins
-        click(bins.use)
-        settle(qtbot, open_people.session)
+        bins = in_bins(open_people, qtbot)
         type_into(bins.edges, "0; 40; 100")
         assert bins.histogram.edges == (0.0, 40.0, 100.0)
         before = open_people.session.undo_text
@@ -401,10 +400,7 @@ class TestKindsAndBins:
         assert records(open_people) == ["40", "20"]
 
     def test_edges_that_make_no_bins_are_explained_and_not_taken(self, open_people, qtbot):
-        open_people.choose("age")
-        bins = open_people.detail.bins
-        click(bins.use)
-        settle(qtbot, open_people.session)
+        bins = in_bins(open_people, qtbot)
         before = spec(open_people, "age").binning
         for text in ("0; forty; 100", "40; 0; 100", "0; 100"):
             type_into(bins.edges, text)
@@ -413,19 +409,15 @@ class TestKindsAndBins:
             assert spec(open_people, "age").binning == before
 
     def test_numbers_outside_the_bins_are_named(self, open_people, qtbot):
-        open_people.choose("age")
-        click(open_people.detail.bins.use)
-        settle(qtbot, open_people.session)
-        type_into(open_people.detail.bins.edges, "30; 40; 50")
-        QTest.keyClick(open_people.detail.bins.edges, Qt.Key.Key_Return)
+        bins = in_bins(open_people, qtbot)
+        type_into(bins.edges, "30; 40; 50")
+        QTest.keyClick(bins.edges, Qt.Key.Key_Return)
         assert "outside the bins" in open_people.detail.problem.text()
 
     def test_bins_are_named_and_unnamed(self, open_people, qtbot):
-        open_people.choose("age")
-        click(open_people.detail.bins.use)
-        settle(qtbot, open_people.session)
-        type_into(open_people.detail.bins.edges, "0; 40; 100")
-        QTest.keyClick(open_people.detail.bins.edges, Qt.Key.Key_Return)
+        bins = in_bins(open_people, qtbot)
+        type_into(bins.edges, "0; 40; 100")
+        QTest.keyClick(bins.edges, Qt.Key.Key_Return)
         model = open_people.detail.domain.model
         model.setData(model.index(0, SHOWN), "young")
         assert spec(open_people, "age").binning.labels == ("young", "[40, 100]")
@@ -434,10 +426,7 @@ class TestKindsAndBins:
         assert not open_people.detail.domain.add_button.isVisible()
 
     def test_bins_can_be_given_up(self, open_people, qtbot):
-        open_people.choose("age")
-        bins = open_people.detail.bins
-        click(bins.use)
-        settle(qtbot, open_people.session)
+        bins = in_bins(open_people, qtbot)
         click(bins.use)
         assert spec(open_people, "age").binning is None
         assert not bins.edges.isVisible()

@@ -233,22 +233,6 @@ def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_file_whose_rows_belong_to_units_is_traced_in_parts(grouped, qtbot, tmp_path):
-    window, _ = grouped
-    protected_by_person(window, qtbot)
-    session = window.session
-    project = ProjectFile.create(tmp_path / "visits.sfumato", "correct horse", session.document)
-    session.set_project(project, keep_state=True)
-    made = make_release(project, session.source, "Public", tmp_path / "out", "csv", Silent())
-    session.ledger_changed.emit()
-    page = panel_of(window, qtbot, "audit").show_page(LeakPage)
-    settle(qtbot, session)
-    page.trace(made.path / "data.csv")
-    settle(qtbot, session)
-    assert "Public" in page.finding.verdict.text()
-
-
-@pytest.mark.slow
 @both
 def test_records_are_released_by_groups_in_parts(saved, qtbot, tmp_path, path):
     session = saved.session
@@ -450,34 +434,6 @@ def test_rules_are_applied_to_a_long_table(marked, qtbot, tmp_path):
     assert marked.session.document.sensitive == ()
 
 
-@pytest.mark.slow
-@both
-def test_records_known_by_their_position_are_released_and_traced(saved, qtbot, tmp_path, path):
-    session = saved.session
-    attributes = panel_of(saved, qtbot, "attributes")
-    choose(attributes.record_key.field, "")
-    settle(qtbot, session)
-    assert session.document.record_key is None
-    assert "must not change between releases" in attributes.record_key.note.text()
-    panel = panel_of(saved, qtbot, "releases")
-    panel.readiness.reason.setText("a test")
-    click(panel.primary)
-    settle(qtbot, session)
-    bundles = sorted((tmp_path / "releases").iterdir())
-    assert len(bundles) == len(PROBABILITY)
-    panel.verify(bundles[0])
-    settle(qtbot, session)
-    assert "is as it was released" in panel.ledger.report.verdict.text()
-    whole, _ = read_source(path, ReadOptions.from_dict(session.document.source.options), Silent())
-    told = verify_file(session.project, whole, bundles[0], Silent())
-    assert told.holds, told.failed
-    page = panel_of(saved, qtbot, "audit").show_page(LeakPage)
-    settle(qtbot, session)
-    page.trace(bundles[1])
-    settle(qtbot, session)
-    assert "Public" in page.finding.verdict.text()
-
-
 @pytest.fixture
 def grouped(window, qtbot, tmp_path):
     """A long table of wards' persons, up to three rows each, with a disease that is each one's."""
@@ -572,33 +528,6 @@ class TestUnits:
         places = [int(row[0].replace(",", "")) - 1 for row in shown(panel.sample.table)]
         assert left.leave(np.array(places)).all()
         assert left.rows < ROWS
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("key", ["name", ""], ids=["by key", "by position"])
-    def test_a_release_is_the_one_of_the_table_in_memory_and_verified(
-        self, grouped, qtbot, tmp_path, key
-    ):
-        window, frame = grouped
-        session = window.session
-        choose(panel_of(window, qtbot, "attributes").record_key.field, key)
-        settle(qtbot, session)
-        protected_by_person(window, qtbot)
-        panel_of(window, qtbot, "preview")  # with keys that pass
-        project = ProjectFile.create(tmp_path / "v.sfumato", "correct horse", session.document)
-        session.set_project(project, keep_state=True)
-        panel = panel_of(window, qtbot, "releases")
-        panel.readiness.reason.setText("a test")
-        click(panel.primary)
-        settle(qtbot, session)
-        bundles = sorted((tmp_path / "releases").iterdir())
-        assert len(bundles) == len(PROBABILITY)
-        checked = " ".join(str(f.sentence) for each in session.steps.found for f in each.findings)
-        assert " units." in checked
-        panel.verify(bundles[0])
-        settle(qtbot, session)
-        assert "is as it was released" in panel.ledger.report.verdict.text()
-        told = verify_file(project, Table(frame), bundles[0], Silent())
-        assert told.holds, told.failed
 
 
 class TestHierarchies:

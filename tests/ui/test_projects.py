@@ -44,6 +44,25 @@ def save_new(window, qtbot, answers, path):
     settle(qtbot, window.session)
 
 
+def left_project(window, qtbot, answers, clinic):
+    """Save a project of the clinic's table, close it, and return where it is."""
+    load_table(window, qtbot, clinic)
+    path = clinic.with_name("mine.sfumato")
+    save_new(window, qtbot, answers, path)
+    window.menus.actions["new"].trigger()
+    return path
+
+
+def unlock(window, qtbot, path, passphrase=PASSPHRASE):
+    """Open a project by a passphrase, and return the dialog that asked for it."""
+    window.open_file(path)
+    dialog = dialog_of(window, OpenPassphraseDialog)
+    type_into(dialog.first, passphrase)
+    click(dialog.submit)
+    settle(qtbot, window.session)
+    return dialog
+
+
 def drag(window, kind, path):
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path))])
@@ -112,11 +131,8 @@ class TestProjects:
         window.menus.actions["new"].trigger()
         assert window.current is window.panels["data"]
 
-    def test_a_project_is_opened_with_its_table(self, window, qtbot, answers, clinic, tmp_path):
-        load_table(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
+    def test_a_project_is_opened_with_its_table(self, window, qtbot, answers, clinic):
+        path = left_project(window, qtbot, answers, clinic)
         assert window.session.table is None
         answers.file = path
         window.menus.actions["open-project"].trigger()
@@ -155,16 +171,9 @@ class TestProjects:
             window.current.messages.clear()
             window.menus.actions["new"].trigger()
 
-    def test_a_wrong_passphrase_can_be_tried_again(self, window, qtbot, answers, clinic, tmp_path):
-        load_table(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, "wrong")
-        click(dialog.submit)
-        settle(qtbot, window.session)
+    def test_a_wrong_passphrase_can_be_tried_again(self, window, qtbot, answers, clinic):
+        path = left_project(window, qtbot, answers, clinic)
+        dialog = unlock(window, qtbot, path, "wrong")
         assert dialog.isVisible()
         assert len(messages(dialog.messages)) == 1
         type_into(dialog.first, PASSPHRASE)
@@ -172,13 +181,8 @@ class TestProjects:
         settle(qtbot, window.session)
         assert window.session.project_path == path
 
-    def test_giving_up_while_a_project_opens_leaves_it_closed(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load_table(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
+    def test_giving_up_while_a_project_opens_leaves_it_closed(self, window, qtbot, answers, clinic):
+        path = left_project(window, qtbot, answers, clinic)
         window.open_file(path)
         dialog = dialog_of(window, OpenPassphraseDialog)
         type_into(dialog.first, PASSPHRASE)
@@ -192,28 +196,17 @@ class TestProjects:
     def test_a_file_that_is_no_project_is_named(self, window, qtbot, tmp_path):
         path = tmp_path / "letter.sfumato"
         path.write_text("Dear reader " * 200)
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, "anything")
-        click(dialog.submit)
-        settle(qtbot, window.session)
+        unlock(window, qtbot, path, "anything")
         asking = window.findChildren(OpenPassphraseDialog)
         assert not any(dialog.isVisible() for dialog in asking)
         assert "not a Sfumato project" in messages(window.current.messages)[0]
 
     def test_a_project_of_more_recipients_than_can_be_shown_is_refused_and_given_free(
-        self, window, qtbot, answers, clinic, tmp_path, monkeypatch
+        self, window, qtbot, answers, clinic, monkeypatch
     ):
-        load_table(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
+        path = left_project(window, qtbot, answers, clinic)
         monkeypatch.setattr(edits, "MOST_SHOWN", -1)
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        click(dialog.submit)
-        settle(qtbot, window.session)
+        unlock(window, qtbot, path)
         assert window.session.project is None
         assert "the window shows -1 at most" in messages(window.current.messages)[0]
         with ProjectFile.open(path, PASSPHRASE) as free:
@@ -226,18 +219,11 @@ class TestProjects:
     def test_a_missing_table_can_be_shown_where_it_is(
         self, window, qtbot, answers, clinic, tmp_path
     ):
-        load_table(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
+        path = left_project(window, qtbot, answers, clinic)
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()
         moved = clinic.rename(elsewhere / "renamed.csv")
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        click(dialog.submit)
-        settle(qtbot, window.session)
+        unlock(window, qtbot, path)
         assert window.session.table is None
         assert window.rail.step("data").state is PanelState.ATTENTION
         answers.file = moved
@@ -246,19 +232,10 @@ class TestProjects:
         assert window.session.table.rows == 6
         assert window.session.document.source.path == str(moved)
 
-    def test_a_changed_table_can_be_accepted_as_a_new_edition(
-        self, window, qtbot, answers, clinic, tmp_path
-    ):
-        load_table(window, qtbot, clinic)
-        path = tmp_path / "mine.sfumato"
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
+    def test_a_changed_table_can_be_accepted_as_a_new_edition(self, window, qtbot, answers, clinic):
+        path = left_project(window, qtbot, answers, clinic)
         clinic.write_text(clinic.read_text() + "p7,40,east,flu\n")
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        click(dialog.submit)
-        settle(qtbot, window.session)
+        unlock(window, qtbot, path)
         assert "changed" in messages(window.current.messages)[0]
         click(message_button(window.current.messages, "Accept as new edition"))
         settle(qtbot, window.session)
@@ -270,20 +247,13 @@ class TestProjects:
     def test_what_is_edited_while_a_table_is_read_stays(
         self, window, qtbot, answers, clinic, tmp_path, edition
     ):
-        load_table(window, qtbot, clinic)
-        path, session = tmp_path / "mine.sfumato", window.session
-        save_new(window, qtbot, answers, path)
-        window.menus.actions["new"].trigger()
+        path, session = left_project(window, qtbot, answers, clinic), window.session
         place = clinic
         if edition == "the same":
             place = answers.file = clinic.rename(tmp_path / "moved.csv")
         else:
             clinic.write_text(clinic.read_text() + "p7,40,east,flu\n")
-        window.open_file(path)
-        dialog = dialog_of(window, OpenPassphraseDialog)
-        type_into(dialog.first, PASSPHRASE)
-        click(dialog.submit)
-        settle(qtbot, session)
+        unlock(window, qtbot, path)
         what = "Show where it is…" if edition == "the same" else "Accept as new edition"
         click(message_button(window.current.messages, what))
         assert session.runner.jobs
@@ -351,7 +321,7 @@ class TestProjects:
 
 
 class TestLeaving:
-    def test_work_that_no_project_holds_is_asked_about(self, window, qtbot, answers, tmp_path):
+    def test_work_that_no_project_holds_is_asked_about(self, window, qtbot, answers):
         window.session.edit("Name it", Document(title="clinic"))
         window.close()
         dialog = dialog_of(window, ChoiceDialog)

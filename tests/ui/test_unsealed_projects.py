@@ -11,24 +11,17 @@ from PySide6.QtTest import QTest
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.dialogs.base import ChoiceDialog, OpenPassphraseDialog, UnsealedDialog
 from tests.project.tampering import change
-from tests.ui.hands import click, dialog_of, load_table, messages, press, settle, type_into
-from tests.ui.test_projects import PASSPHRASE, save_new
+from tests.ui.hands import click, dialog_of, messages, press, settle, type_into
+from tests.ui.test_projects import PASSPHRASE, left_project, unlock
 
 
 @pytest.fixture
-def refused(window, qtbot, answers, clinic, tmp_path):
+def refused(window, qtbot, answers, clinic):
     """The window, the dialog that explains why a changed project is refused, and its file."""
-    load_table(window, qtbot, clinic)
-    path = tmp_path / "mine.sfumato"
-    save_new(window, qtbot, answers, path)
-    window.menus.actions["new"].trigger()
+    path = left_project(window, qtbot, answers, clinic)
     forged = 'replace(content, \'"title":"clinic\', \'"title":"forged\')'
     change(path, f"UPDATE document SET content = {forged}")
-    window.open_file(path)
-    dialog = dialog_of(window, OpenPassphraseDialog)
-    type_into(dialog.first, PASSPHRASE)
-    click(dialog.submit)
-    settle(qtbot, window.session)
+    unlock(window, qtbot, path)
     return window, dialog_of(window, UnsealedDialog), path
 
 
