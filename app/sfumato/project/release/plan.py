@@ -57,6 +57,17 @@ from sfumato.project.release.views import (
 VERSION: Final = 1
 """Of the plain form; another one can't be read by this version."""
 
+_AT_FIRST: Final[Mapping[str, Any]] = {
+    "pseudonyms": {},
+    "schema": {},
+    "release_id": "",
+    "suppressed": None,
+    "group_marks": {},
+    "keys": "",
+    "reading": 1,
+}
+"""What plans from before these were stated mean; only what differs is written."""
+
 RecordIds = npt.NDArray[np.uint64]
 
 
@@ -144,26 +155,9 @@ class Plan:
 
     def to_json(self) -> str:
         """Return the plan as JSON, in one form only; it holds no key and no row."""
-        return canonical_json(
-            {
-                "version": VERSION,
-                "columns": to_plain(self.columns),
-                "record_key": self.record_key,
-                "entries": [entry.to_dict() for entry in self.entries],
-                "released": list(self.released),
-                "groups": {key: list(names) for key, names in self.groups.items()},
-                "rows_as_in_table": self.rows_as_in_table,
-                "coarsening": None if self.coarsening is None else self.coarsening.to_dict(),
-                **({"pseudonyms": dict(self.pseudonyms)} if self.pseudonyms else {}),
-                "unit": None if self.unit is None else to_plain(self.unit),
-                **({"schema": to_plain(self.schema)} if self.schema else {}),
-                **({"release_id": self.release_id} if self.release_id else {}),
-                **({} if self.suppressed is None else {"suppressed": list(self.suppressed)}),
-                **({"group_marks": dict(self.group_marks)} if self.group_marks else {}),
-                **({"keys": self.keys} if self.keys else {}),
-                **({"reading": self.reading} if self.reading > 1 else {}),
-            }
-        )
+        plain = {"version": VERSION, "unit": None, **to_plain(self)}
+        usual = [name for name, each in _AT_FIRST.items() if plain[name] == each]
+        return canonical_json({name: each for name, each in plain.items() if name not in usual})
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -184,26 +178,8 @@ class Plan:
                 found=plain.get("version"),
                 version=VERSION,
             )
-        return cls(
-            columns=from_plain(tuple[ColumnSpec, ...], plain["columns"]),
-            record_key=plain["record_key"],
-            entries=tuple(EntryPlan.from_dict(entry) for entry in plain["entries"]),
-            released=tuple(plain["released"]),
-            groups={key: tuple(names) for key, names in plain["groups"].items()},
-            rows_as_in_table=plain["rows_as_in_table"],
-            coarsening=from_plain(Coarsening | None, plain.get("coarsening")),
-            pseudonyms=plain.get("pseudonyms", {}),
-            unit=from_plain(Unit | None, plain.get("unit")),
-            schema={
-                name: kind if isinstance(kind, str) else tuple(kind)
-                for name, kind in plain.get("schema", {}).items()
-            },
-            release_id=plain.get("release_id", ""),
-            suppressed=from_plain(tuple[str, ...] | None, plain.get("suppressed")),
-            group_marks=plain.get("group_marks", {}),
-            keys=plain.get("keys", ""),
-            reading=plain.get("reading", 1),
-        )
+        plan: Plan = from_plain(cls, {"coarsening": None, "unit": None, **_AT_FIRST, **plain})
+        return plan
 
     def table_of(self, batch: pa.RecordBatch, names: Collection[str] | None = None) -> Table:
         """Return some rows, or some of their columns, as they are read; see `table_of`."""
