@@ -38,7 +38,7 @@ from sfumato.engine.generalization.criteria import (
     words_for,
 )
 from sfumato.engine.generalization.distinct_rows import DistinctRows, RowSet, rows_of_largest
-from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.lattice import Lattice, Node, NodeSet, at_most
 from sfumato.engine.table.repeated_units import count_units
 
 _MOST_PAIRS: Final = 1 << 24
@@ -186,6 +186,12 @@ _DENSE_FACTOR: Final = 4
 
 _PROMISING_FACTOR: Final = 16
 """With more cells a tuple than this, hardly two tuples are expected to join."""
+
+_NOTICEABLE: Final = 1.5
+"""Tuples are kept to make others from if they are so many times fewer than what they came from."""
+
+_MOST_HELD: Final = 3
+"""All tuples that are kept are so many times as many as the most specific ones at most."""
 
 _MOST_WORDS: Final = 8
 """Sets of more words than this are not kept with the tuples."""
@@ -398,6 +404,60 @@ class Grouping:
         examples = np.empty(len(uniques), dtype=np.intp)
         examples[of_class] = np.arange(tuples.count)
         return of_class, examples
+
+
+class RolledUpTuples:
+    """The tuples of nodes, each made from the smallest that were made before.
+
+    Parameters
+    ----------
+    grouping
+        Makes them.
+    base
+        The tuples of the lattice's most specific node.
+    lattice
+        All nodes.
+    """
+
+    def __init__(self, grouping: Grouping, base: Tuples, lattice: Lattice) -> None:
+        self._grouping, self._base = grouping, base
+        self._held = {base.node: base}
+        self._counts = np.full(lattice.shape, np.iinfo(np.int64).max)
+        self._counts[base.node] = self._together = base.count
+
+    def of(self, node: Node) -> Tuples:
+        """Return a node's tuples, and keep them where they are noticeably fewer."""
+        below = self._counts[at_most(node)]
+        source = self._held[_node_at(int(below.argmin()), below.shape)]
+        if source.node == node:
+            return source
+        found = self._grouping.roll_up(source, node)
+        if _NOTICEABLE * found.count <= source.count:
+            self._held[node] = found
+            self._counts[node] = found.count
+            self._together += found.count
+            self._make_room()
+        return found
+
+    def forget(self, nodes: NodeSet) -> None:
+        """Forget the tuples of some nodes, from which none will be made any more."""
+        for node in [each for each in self._held if nodes[each]]:
+            self._drop(node)
+
+    def _make_room(self) -> None:
+        """Forget the largest, until all together are so many times as many as the first at most."""
+        while self._together > _MOST_HELD * self._base.count:
+            others = (node for node in self._held if node != self._base.node)
+            self._drop(max(others, key=lambda node: self._held[node].count))
+
+    def _drop(self, node: Node) -> None:
+        if node != self._base.node:
+            self._together -= self._held.pop(node).count
+            self._counts[node] = np.iinfo(np.int64).max
+
+
+def _node_at(place: int, shape: tuple[int, ...]) -> Node:
+    return tuple(int(level) for level in np.unravel_index(place, shape))
 
 
 def classes_of_counts(

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -21,6 +22,9 @@ Node = tuple[int, ...]
 
 NodeSet = Flags
 """Which nodes belong to a set, one axis for each quasi-identifier."""
+
+_LOOKED_AT: Final = 8
+"""So many times as many nodes are looked at as are asked for, to find some that are unrelated."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,47 @@ def minimal(nodes: NodeSet) -> NodeSet:
         special = tuple(slice(None, -1) if a == axis else slice(None) for a in range(nodes.ndim))
         has_smaller[general] |= reached[special]
     return nodes & ~has_smaller
+
+
+def numbers_above(nodes: NodeSet) -> Integers:
+    """Return how many nodes of a set generalize each node of the lattice, itself among them."""
+    return np.flip(numbers_below(np.flip(nodes)))
+
+
+def numbers_below(nodes: NodeSet) -> Integers:
+    """Return how many nodes of a set each node of the lattice generalizes, itself among them."""
+    found = nodes.astype(np.int64)
+    for axis in range(nodes.ndim):
+        np.cumsum(found, axis=axis, out=found)
+    return found
+
+
+def unrelated(worth: Integers, most: int) -> list[Node]:
+    """Return nodes of which none generalizes another, those with the largest worth first.
+
+    Parameters
+    ----------
+    worth
+        Of each node of a lattice; nodes worth half of the largest or less are not returned.
+    most
+        How many at most.
+    """
+    flat = worth.ravel()
+    looked_at = min(_LOOKED_AT * most, flat.size)
+    best = np.argpartition(flat, flat.size - looked_at)[flat.size - looked_at :]
+    best = best[np.lexsort((best, -flat[best]))]
+    best = best[flat[best] * 2 > flat[best[0]]]
+    related = np.zeros(worth.shape, dtype=np.bool_)
+    found: list[Node] = []
+    for place in np.transpose(np.unravel_index(best, worth.shape)).tolist():
+        node = tuple(place)
+        if related[node]:
+            continue
+        found.append(node)
+        if len(found) == most:
+            break
+        related[at_least(node)] = related[at_most(node)] = True
+    return found
 
 
 def listed(nodes: NodeSet) -> list[Node]:

@@ -10,8 +10,8 @@ the safe nodes are closed upwards.
 
 Nodes are taken where they settle most: when no record may be left out, a class that fails is
 followed through the whole lattice (see `witnesses`), and only the minimal nodes that survive are
-grouped; with records left out, subsets of the quasi-identifiers are searched first, as in
-Incognito, each by halving the heights that are still open.
+grouped; with records left out, those are grouped that have most open nodes above and below them,
+each from the smallest of its specializations that was grouped before.
 
 *Leaving out records.* For k-anonymity and distinct l-diversity (alone or beside others' tables) a
 class that is kept is kept at every generalization, whatever joins it, so the records left out only
@@ -23,9 +23,10 @@ records), which survives growth. Nodes are searched by that first, and each that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -34,7 +35,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import Criterion, KAnonymity, Need, needs_of
 from sfumato.engine.generalization.distinct_rows import DistinctRows
-from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
+from sfumato.engine.generalization.grouping import Grouping, RolledUpTuples, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import (
     Lattice,
     Node,
@@ -45,8 +46,14 @@ from sfumato.engine.generalization.lattice import (
     listed,
     meet,
     minimal,
+    numbers_above,
+    numbers_below,
+    unrelated,
 )
 from sfumato.engine.generalization.verdict import NodeWitnesses, Verdict, judge
+
+_NODES_EACH: Final = 32
+"""One node is tested for so many open ones before they are counted again."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +226,7 @@ class _NodeSearch:
                 self._follow(record)
             self._settle_within(self._rows, (None,) * len(self._quasi))
         else:
-            self._settle_subsets()
+            self._settle_by_halves()
 
     def test_each(self, nodes: list[Node]) -> None:
         """Test each of some nodes by itself, and conclude nothing about others."""
@@ -258,27 +265,21 @@ class _NodeSearch:
             return source
         return self._grouping.roll_up(source, node)
 
-    def _settle_subsets(self) -> None:
-        """Search the subsets of the quasi-identifiers, small ones first."""
-        kept = sum(
-            np.arange(levels).reshape([-1 if a == axis else 1 for a in range(len(self._quasi))])
-            < levels - 1
-            for axis, levels in enumerate(self._lattice.shape)
-        )
-        heights = self._lattice.heights
-        source = self._grouping.roll_up(self._rows, self._lattice.bottom)
-        for size in range(len(self._quasi) + 1):
-            while True:
-                still_open = (kept <= size) & ~self.safe & ~self.unsafe
-                if not still_open.any():
-                    break
-                middle = int(np.median(heights[still_open]))
-                nodes = listed(still_open & (heights == middle))
-                if not nodes:
-                    middle = int(heights[still_open].min())
-                    nodes = listed(still_open & (heights == middle))
-                for node, tuples in self._rolled_up(source, nodes, self._is_open):
-                    self._settle(node, tuples, witnesses=False)
+    def _settle_by_halves(self) -> None:
+        """Test the nodes that settle most others, whichever way they turn out."""
+        base = self._grouping.roll_up(self._rows, self._lattice.bottom)
+        rolled = RolledUpTuples(self._grouping, base, self._lattice)
+        while True:
+            still_open = ~(self.safe | self.unsafe)
+            number = int(np.count_nonzero(still_open))
+            if not number:
+                return
+            above, below = numbers_above(still_open), numbers_below(still_open)
+            rolled.forget(above == 0)
+            settled = np.where(still_open, np.minimum(above, below), 0)
+            for node in unrelated(settled, max(1, number // _NODES_EACH)):
+                if self._is_open(node):
+                    self._settle(node, rolled.of(node), witnesses=False)
 
     def _is_open(self, node: Node) -> bool:
         """Return whether nothing is known about a node yet."""
@@ -321,14 +322,12 @@ class _NodeSearch:
         self,
         source: Tuples,
         nodes: list[Node],
-        wanted: Callable[[Node], bool] | None = None,
     ) -> Iterator[tuple[Node, Tuples]]:
-        """Yield the tuples of each wanted node, sharing roll-ups between nodes that are alike.
+        """Yield the tuples of each node, sharing roll-ups between nodes that are alike.
 
         The nodes are parted by their level in one quasi-identifier after the other, the one that
         joins most tuples first; each part is rolled up to what its nodes have in common.
         """
-        nodes = [node for node in nodes if wanted is None or wanted(node)]
         if not nodes:
             return
         common = meet(nodes)
@@ -339,7 +338,7 @@ class _NodeSearch:
         axis = self._most_joining(nodes)
         for level in sorted({node[axis] for node in nodes}, reverse=True):
             part = [node for node in nodes if node[axis] == level]
-            yield from self._rolled_up(source, part, wanted)
+            yield from self._rolled_up(source, part)
 
     def _most_joining(self, nodes: list[Node]) -> int:
         """Return the quasi-identifier whose levels among the nodes differ most in size."""
