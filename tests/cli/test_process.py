@@ -121,6 +121,26 @@ def test_a_command_imports_the_mechanisms_of_its_project_alone(made):
     assert "sfumato.formats.bundles.datapackage" not in imported
 
 
+def test_a_command_imports_the_reader_of_its_source_alone(made):
+    code = (
+        "import sys; from sfumato.cli import main; code = main(sys.argv[1:]);"
+        " print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "risk", str(made.project)],
+        cwd=ROOT,
+        env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = set(ended.stderr.split())
+    assert "sfumato.formats.tables.delimited" in imported
+    assert imported.isdisjoint(f"sfumato.formats.tables.{name}" for name in ("excel", "parquet"))
+    assert imported.isdisjoint(("sfumato.formats.tables.statistical", "pyarrow.parquet"))
+    assert imported.isdisjoint(("matplotlib", "PySide6", "scipy.stats", "scipy.optimize"))
+
+
 def test_a_reader_that_has_had_enough_is_no_fault(made):
     ended = subprocess.run(
         f'"{sys.executable}" -m sfumato rules "{made.project}" | head -c 1',

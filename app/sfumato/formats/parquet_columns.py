@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.periods import NAMES, Period
@@ -20,6 +19,9 @@ from sfumato.formats.columns.parsing import ROWS_TOLD, outside_years
 from sfumato.formats.columns.settling import zone_note
 from sfumato.formats.notes import Note
 from sfumato.formats.options import ReadOptions
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 Outside = dict[str, tuple[int, list[int]]]
 """How many dates of a column no calendar has, and the first rows with them, from 1."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 
@@ -23,10 +25,12 @@ def found_in(package: str, attribute: str, main: str = "") -> list[Any]:
     main
         The module that speaks for a package inside this one; the package itself where it is empty.
     """
-    found = []
+    modules = modules_in(package, main)
+    return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
+
+
+def modules_in(package: str, main: str = "") -> Iterator[ModuleType]:
+    """Import the modules of a package one by one; see `found_in`."""
     for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
         inside = f".{main}" if info.ispkg and main else ""
-        module = importlib.import_module(f"{package}.{info.name}{inside}")
-        if hasattr(module, attribute):
-            found.append(getattr(module, attribute))
-    return found
+        yield importlib.import_module(f"{package}.{info.name}{inside}")

@@ -7,13 +7,13 @@ that defines ``FORMATS`` several that are alike. Nothing else lists them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from sfumato.engine.core.discovery import found_in
+from sfumato.engine.core.discovery import modules_in
 from sfumato.formats.errors import DamagedFile, FileError, UnknownFormat
 from sfumato.formats.files import is_folder, opened_zip, opening
 from sfumato.formats.table_format import TableFormat
@@ -36,9 +36,21 @@ _HEAD_BYTES: Final = 4096
 @cache
 def all_formats() -> dict[str, TableFormat]:
     """Return every format by its name, in the order in which they are offered."""
-    alike: list[tuple[TableFormat, ...]] = found_in(__name__, "FORMATS")
-    found: list[TableFormat] = [*found_in(__name__, "FORMAT"), *chain.from_iterable(alike)]
-    return {item.name: item for item in sorted(found, key=lambda item: item.order)}
+    return {item.name: item for item in sorted(_one_by_one(), key=lambda item: item.order)}
+
+
+def _one_by_one() -> Iterator[TableFormat]:
+    """Yield every format, importing no module before it is asked for."""
+    for module in modules_in(__name__):
+        yield from getattr(module, "FORMATS", ())
+        if hasattr(module, "FORMAT"):
+            yield module.FORMAT
+
+
+@cache
+def _called(name: str) -> TableFormat | None:
+    """Return a format, so that the others need not be imported; None where there is none."""
+    return next((item for item in _one_by_one() if item.name == name), None)
 
 
 def format_called(name: str) -> TableFormat:
@@ -49,15 +61,14 @@ def format_called(name: str) -> TableFormat:
     UnknownFormat
         If this version has no such format.
     """
-    try:
-        return all_formats()[name]
-    except KeyError:
-        raise UnknownFormat(
-            "This version of Sfumato has no file format called {name}.",
-            "Known are: {known}.",
-            name=name,
-            known=", ".join(all_formats()),
-        ) from None
+    if (found := _called(name)) is not None:
+        return found
+    raise UnknownFormat(
+        "This version of Sfumato has no file format called {name}.",
+        "Known are: {known}.",
+        name=name,
+        known=", ".join(all_formats()),
+    )
 
 
 def _told_by_bytes() -> list[TableFormat]:
