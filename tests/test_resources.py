@@ -10,6 +10,7 @@ from sfumato.analysis.guarantee import guarantee_of
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.reading import detect_options, read_table
 from sfumato.project.document.model import Document
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.resources import resource_path
@@ -86,7 +87,7 @@ def test_the_rules_of_the_sample_are_complete_and_survive_saving():
     path = resource_path("samples", "clinic.csv")
     table = read_table(path, detect_options(path), Silent())
     text = resource_path("samples", "clinic.toml").read_text(encoding="utf-8")
-    document = apply_rules(text, table, Document())
+    document = apply_rules(text, MemorySurvey(table), Document())
     guarantee = guarantee_of(document, attributes_of(document, table))
     assert guarantee.complete, guarantee.next_steps
     assert [recipient.name for recipient in document.recipients] == [
@@ -97,4 +98,4 @@ def test_the_rules_of_the_sample_are_complete_and_survive_saving():
     retained = [0.6, 0.3, 0.1]
     noisy = [1.0, 4.0, 16.0]
     assert [p.level for p in guarantee.promises] == [*retained, *retained, *noisy]
-    assert apply_rules(rules_of(document), table, Document()) == document
+    assert apply_rules(rules_of(document), MemorySurvey(table), Document()) == document

@@ -13,6 +13,7 @@ from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.mechanisms.setting_specs import SettingSource
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.rules.text import RulesSection
 from sfumato.resources import resource_path
@@ -174,7 +175,7 @@ def test_the_keys_that_help_tells_are_those_that_are_read(monkeypatch, tmp_path)
     monkeypatch.setattr(RulesSection, "finish", recorded)
     (tmp_path / "there.csv").write_text("sex,people\nf,1\n", encoding="utf-8")
     table = Table(pd.DataFrame({"id": [1, 2], "sex": ["f", "m"], "illness": ["flu", "cold"]}))
-    apply_rules(RULES, table, Document(), tmp_path)
+    apply_rules(RULES, MemorySurvey(table), Document(), tmp_path)
     told = {place: set(keys.split()) for place, keys in KEYS_OF_RULES.items()}
     assert {place: asked[place] for place in told} == told
 

@@ -26,9 +26,10 @@ from sfumato.project.document.edits import with_entry
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
-from sfumato.project.release.table_survey import measured_for_unit, surveyed
+from sfumato.project.release.table_survey import measured_for_unit
 from sfumato.project.release.units import unit_of_columns
 from sfumato.project.source import read_source
 from tests.analysis.test_undone_views import surveyed as surveyed_regions
@@ -127,7 +128,7 @@ def accepted(name: str) -> tuple[Document, Table]:
     """Return a table, and the document of a person who accepts all that is proposed."""
     make, unit = TABLES[name]
     table = Table(make())
-    source = surveyed(table)
+    source = MemorySurvey(table)
     proposed = proposals(table)
     document = Document(
         title=name,
@@ -231,7 +232,7 @@ def every_remedy(start: Document, table: Table, folder: Path) -> set[RemedyKind]
             if remedy.deed is RemedyKind.READ:
                 after, other = read_again(remedy, start)
             else:
-                after, other = mended(start, remedy, table, NOISE, Silent()), table
+                after, other = mended(start, remedy, MemorySurvey(table), NOISE, Silent()), table
             now = findings(after, other, project)
             # Rows of a unit may leave too little of a stated loss, and views count units from then
             # on: the check says so, with remedies of its own.
@@ -258,7 +259,7 @@ def without_refusals(document: Document, table: Table, project: ProjectFile) -> 
         refusing = [one for each in found for one in each.findings if one.refuses]
         if not refusing:
             return document
-        document = mended(document, refusing[0].remedies[0], table, NOISE, Silent())
+        document = mended(document, refusing[0].remedies[0], MemorySurvey(table), NOISE, Silent())
     raise AssertionError("remedies lead to no release")
 
 
@@ -303,7 +304,7 @@ def broken_views() -> tuple[Document, Table]:
 def tight_limits() -> tuple[Document, Table]:
     """Limits of an old policy leave next to nothing of a column but of one value."""
     document, table = accepted("survey as rows")
-    (known,) = surveyed(table).attributes([document.column("illness")])
+    (known,) = MemorySurvey(table).attributes([document.column("illness")])
     others = known.domain.size - 1
     stated = {
         "mode": "strict",

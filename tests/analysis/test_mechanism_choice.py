@@ -30,8 +30,9 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.document.promised import epsilon_of, typical_epsilon
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import attributes_of
-from sfumato.project.release.table_survey import MemorySurvey, measured_for_unit
+from sfumato.project.release.table_survey import measured_for_unit
 
 KEYS = KeyRing(b"7" * 32)
 NOISE = KeyedNoise(KEYS)
@@ -226,7 +227,7 @@ def test_another_mechanism_is_put_in_its_place_by_one_click_at_everybody_s_loss(
     table, document = limited()
     finding = worthless_in(document, table)["Institute", "job"]
     remedy = next(one for one in finding.remedies if one.deed is RemedyKind.MECHANISM)
-    done = mended(document, remedy, table, NOISE)
+    done = mended(document, remedy, MemorySurvey(table), NOISE)
     [entry], [before] = done.policy, document.policy
     assert entry.mechanism == remedy.mechanism == "uniform"  # of those that are alike the first
     known = attributes_of(document, table)

@@ -13,6 +13,7 @@ from sfumato.analysis.readiness import mended
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.table.table import MissingReasons, Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.release.memory_survey import MemorySurvey
 from tests.analysis.test_readiness import checks, finding, found_in
 
 ROWS = 300
@@ -63,7 +64,7 @@ def test_a_column_that_tells_why_a_protected_one_is_missing_is_named(
     assert said in one.sentence
     assert one.columns == ("health_missing", "health")
     drop = next(remedy for remedy in one.remedies if remedy.deed is RemedyKind.DROP)
-    dropped = mended(document, drop, table)
+    dropped = mended(document, drop, MemorySurvey(table))
     assert "Reasons of missing values" not in checks(found_in(dropped, table))
 
 

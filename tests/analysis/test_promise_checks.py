@@ -27,6 +27,7 @@ from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, ViewRule
 from sfumato.project.errors import ReleaseError
 from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import attributes_of
 from tests.engine.numbers import stated_settings
 
@@ -161,7 +162,7 @@ def test_each_remedy_keeps_columns_from_telling_an_attribute(deed):
     assert set(one.columns) == {"revenue", "costs"}
     assert "result = revenue − costs" in one.sentence
     remedy = next(each for each in one.remedies if each.deed is deed)
-    after = mended(document, remedy, table, NOISE)
+    after = mended(document, remedy, MemorySurvey(table), NOISE)
     assert after != document
     still = [o for o in of_check(found_in(after, table), "Open columns") if o.columns]
     assert not any(one.severity is Severity.GRAVE for one in still)
@@ -174,7 +175,7 @@ def test_columns_that_follow_from_each_other_and_are_protected_apart_are_named()
     [one] = of_check(found_in(document, table), "Dependent columns")
     assert one.severity is Severity.CAUTION
     assert set(one.columns) == {"revenue", "costs", "result"}
-    after = mended(document, one.remedies[0], table, NOISE)
+    after = mended(document, one.remedies[0], MemorySurvey(table), NOISE)
     assert of_check(found_in(after, table), "Dependent columns") == []
 
 
@@ -212,7 +213,7 @@ def test_pooling_a_persons_rows_empties_a_promise_until_they_are_protected_toget
     assert pooled == pytest.approx(drawn_and_pooled(table, 0.5), abs=0.02)
     assert alone == pytest.approx(0.5 + 0.5 / 4, abs=0.02)
     [remedy] = one.remedies
-    after = mended(document, remedy, table, NOISE)
+    after = mended(document, remedy, MemorySurvey(table), NOISE)
     assert after.unit is not None
     assert after.unit.columns == ("person",)
     assert of_check(found_in(after, table), "Pooled rows") == []

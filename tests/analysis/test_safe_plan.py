@@ -20,8 +20,8 @@ from sfumato.project.document.edits import with_entry
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
-from sfumato.project.release.table_survey import surveyed
 from sfumato.resources import resource_path
 from tests.analysis.test_accepted_proposals import companies, survey, visits
 from tests.household import household_survey
@@ -123,9 +123,9 @@ def test_a_survey_of_many_columns_gets_a_plan_whose_randomised_columns_are_worth
 def test_what_is_decided_stays(tmp_path):
     document, table = opened(visits())
     spec = replace(document.column("diagnosis"), role=Role.SENSITIVE)
-    document = document.with_column(surveyed(table).with_domain(spec))
+    document = document.with_column(MemorySurvey(table).with_domain(spec))
     document = replace(document, recipients=(Recipient("Institute", {}),))
-    (attribute,) = surveyed(table).attributes([document.column("diagnosis")])
+    (attribute,) = MemorySurvey(table).attributes([document.column("diagnosis")])
     settings = mechanism_called("uniform").default_settings((attribute,))
     document = with_entry(document, attribute, "uniform", settings)
     plan = planned(tmp_path, visits(), document)

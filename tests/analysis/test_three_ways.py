@@ -33,6 +33,7 @@ from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.releases import PANEL as RELEASES
+from sfumato.ui.state.insights import SurveyedTable
 from tests.cli.conftest import CommandLine
 from tests.project.adopting import ILLNESSES, randomized
 from tests.project.making import CHEAP, PASSPHRASE, noon
@@ -192,7 +193,7 @@ def opened(qtbot, session, line):
     project = ProjectFile.open(copy, PASSPHRASE)
     table, document = open_source(project.document, Silent(), beside=line.folder)
     session.set_project(project)
-    session.attach_table(table, document)
+    session.attach_table(SurveyedTable.of(table), document)
     wait_for_jobs(qtbot, session)
 
     def see(kind):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sfumato.project.document.model import Document
 from sfumato.project.errors import RulesError
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.bad_inputs.workshop import Act, BadInput, Workshop
 
@@ -17,7 +18,7 @@ def rules(old: str = "", new: str = "", *, whole: str | None = None) -> Callable
         text = rules_of(workshop.document()) if whole is None else whole
         assert old in text
         changed, table = text.replace(old, new, 1), workshop.table()
-        return lambda: apply_rules(changed, table, Document())
+        return lambda: apply_rules(changed, MemorySurvey(table), Document())
 
     return stage
 

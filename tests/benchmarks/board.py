@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from sfumato.ui.state.insights import SurveyedTable
 from tests.benchmarks.harness import Case
 
 BASELINE = "numpy.sort of one integer a row"
@@ -67,7 +68,7 @@ class Window:
         updates = QEvent.Type.UpdateRequest
         self._draw = partial(QCoreApplication.sendPostedEvents, self.window, updates)
         table = Table(table_of(rows))
-        self.session.open_table("Open", table, decided(table))
+        self.session.open_table("Open", SurveyedTable.of(table), decided(table))
         self.window.show_panel("policy")
         self.board: Any = self.window.panels["policy"].board  # type: ignore[attr-defined]
         self._less: dict[str, bool] = {}

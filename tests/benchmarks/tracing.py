@@ -21,6 +21,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import Document, Recipient
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.resources import resource_path
@@ -43,7 +44,7 @@ def documents() -> dict[str, tuple[Document, Table]]:
     path = Path(resource_path("samples", "clinic.csv"))
     table, source = read_source(path, detect_options(path), Silent())
     text = resource_path("samples", "clinic.toml").read_text(encoding="utf-8")
-    document = apply_rules(text, table, Document(source=source))
+    document = apply_rules(text, MemorySurvey(table), Document(source=source))
     found = {}
     for name, levels, spacing in (
         ("clearly different levels, 0.9 to 0.09", np.linspace(0.9, 0.09, 10), 0.0),

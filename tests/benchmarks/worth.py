@@ -20,8 +20,8 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import material_of
-from sfumato.project.release.table_survey import MemorySurvey
 from tests.benchmarks.board import QUICK_ROWS, ROWS, SENSITIVE, decided, table_of
 from tests.benchmarks.harness import Case
 

@@ -30,6 +30,7 @@ from sfumato.formats.options import ENCODINGS, ReadOptions
 from sfumato.formats.reading import detect_options, open_batches, preview, read_file, sheets_of
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules, reading_options_in
 from tests.campaigns.corpus import LAYOUT, TELLTALES
 from tests.campaigns.mutations import mutated
@@ -93,7 +94,7 @@ def _apply_rules(path: Path) -> None:
     except UnicodeDecodeError:
         return  # refused before the rules are looked at
     reading_options_in(text)
-    apply_rules(text, table(), Document(), path.parent)
+    apply_rules(text, MemorySurvey(table()), Document(), path.parent)
 
 
 def _open_project(path: Path) -> None:

@@ -59,11 +59,13 @@ from PySide6.QtWidgets import QApplication
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.model import Document
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.panels.policy.board.page import DRAWER
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.settings import MemoryStore
 
 table_file, rules, mechanism = sys.argv[2:5]
@@ -76,8 +78,10 @@ window.show()
 path = Path(table_file)
 table, source = read_source(path, detect_options(path), Silent())
 document = Document(title="Ward 7", source=source)
-document = apply_rules(Path(rules).read_text(), table, document, noise=session.noise)
-session.open_table("Open", table, document)
+document = apply_rules(
+    Path(rules).read_text(), MemorySurvey(table), document, noise=session.noise
+)
+session.open_table("Open", SurveyedTable.of(table), document)
 window.show_panel("policy")
 while session.runner.jobs:
     application.processEvents()

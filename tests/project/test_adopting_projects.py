@@ -21,6 +21,7 @@ from sfumato.project.adoption.adopt import (
 )
 from sfumato.project.errors import AdoptionError
 from sfumato.project.ledger import EntryKind
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
@@ -138,7 +139,10 @@ def test_adoptions_survive_saving_and_rules(tmp_path):
     document = project.document
     with reopened(project) as again:
         assert again.document == document
-    assert apply_rules(rules_of(document), TABLE, made.settled()).policy == document.policy
+    assert (
+        apply_rules(rules_of(document), MemorySurvey(TABLE), made.settled()).policy
+        == document.policy
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from sfumato.engine.generalization.hierarchies import (
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, document_from_json, document_to_json
 from sfumato.project.errors import DamagedProject, RulesError
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.engine.generalization.hierarchies.recipes import RECIPES
 from tests.thorough import tried
@@ -55,7 +56,7 @@ def document(hierarchies):
 def test_hierarchies_survive_a_project_file_and_rules(recipes):
     made = document(recipes)
     assert document_from_json(document_to_json(made)) == made
-    assert apply_rules(rules_of(made), table(), Document()).hierarchies == recipes
+    assert apply_rules(rules_of(made), MemorySurvey(table()), Document()).hierarchies == recipes
 
 
 def test_a_project_from_before_there_were_hierarchies_opens():
@@ -93,7 +94,7 @@ def test_a_hierarchy_of_a_column_that_is_gone_is_not_written():
 
 def test_a_hierarchy_in_a_file_beside_the_rules_is_read(tmp_path):
     (tmp_path / "towns.csv").write_text("town;country\nBonn;DE;*\nNice;FR;*\n")
-    made = apply_rules(RULES, table(), Document(), tmp_path)
+    made = apply_rules(RULES, MemorySurvey(table()), Document(), tmp_path)
     # The table's value that the file lacks is named under Attributes.
     assert made.hierarchies["town"] == Taxonomy((("Bonn", "DE", "*"), ("Nice", "FR", "*")))
     assert made.hierarchies["age"] == Intervals(5.0, steps=2)
@@ -116,11 +117,11 @@ def test_faults_name_their_place(tmp_path, change, said):
     (tmp_path / "towns.csv").write_text("Bonn;DE;*\nLyon;FR;*\n")
     (tmp_path / "torn.csv").write_text("Bonn;DE;*\nBonn;DE;*\n")
     with pytest.raises(RulesError, match=said) as refused:
-        apply_rules(RULES.replace(*change), table(), Document(), tmp_path)
+        apply_rules(RULES.replace(*change), MemorySurvey(table()), Document(), tmp_path)
     assert "Line" in str(refused.value)
     assert "Bonn" not in str(refused.value)
 
 
 def test_a_file_is_refused_where_nobody_knows_the_rules_folder():
     with pytest.raises(RulesError, match="whole path"):
-        apply_rules(RULES, table(), Document())
+        apply_rules(RULES, MemorySurvey(table()), Document())

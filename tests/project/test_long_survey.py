@@ -22,6 +22,7 @@ from sfumato.formats.tables import parquet
 from sfumato.project.document.model import Document
 from sfumato.project.release import batched_table, bucket_counts, table_survey
 from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.table_survey import survey_of
 from sfumato.project.rules.rules import apply_rules
@@ -109,7 +110,7 @@ def test_rules_make_the_same_document_of_a_long_table(folder, monkeypatch, count
     monkeypatch.setattr(table_survey, "_COUNTED", counted)
     survey, whole = survey_in(folder), whole_in(folder)
     document = decided(RULES, survey, folder)
-    assert document == decided(RULES, whole, folder)
+    assert document == decided(RULES, MemorySurvey(whole), folder)
     assert "rare" in document.column("illness").domain.values
     assert None in document.column("ward").domain.values
     wanted = attributes_of(document, whole)

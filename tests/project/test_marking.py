@@ -20,6 +20,7 @@ from sfumato.project.document.edits import with_marks, with_spacing
 from sfumato.project.document.entry_plan import plan_release
 from sfumato.project.document.model import Document, Recipient, document_from_json, document_to_json
 from sfumato.project.errors import NotTraceable
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
@@ -76,7 +77,7 @@ def test_a_spacing_too_wide_for_so_many_is_refused_with_the_widest():
 def test_spacing_and_marks_survive_a_file_and_the_rules():
     marked = with_spacing(ten(), 0.01)
     assert document_from_json(document_to_json(marked)) == marked
-    again = apply_rules(rules_of(marked), a_table(), Document(source=marked.source))
+    again = apply_rules(rules_of(marked), MemorySurvey(a_table()), Document(source=marked.source))
     assert again.level_spacing == 0.01
     assert [r.mark for r in again.recipients] == list(range(10))
 

@@ -23,6 +23,7 @@ from sfumato.project.document.model import (
     document_from_json,
     document_to_json,
 )
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.noise import NOISE
@@ -135,7 +136,7 @@ def test_the_bundle_tells_what_an_estimate_needs_and_nothing_secret(tmp_path, pr
 def test_a_joint_entry_is_written_to_rules_and_read_again(table):
     document = with_settings(table, rounding={"age": 1.0})
     text = rules_of(document)
-    again = apply_rules(text, table, Document())
+    again = apply_rules(text, MemorySurvey(table), Document())
     assert again.policy == document.policy
     assert again.recipients == document.recipients
     assert rules_of(replace(again, title=document.title)) == text
@@ -159,7 +160,7 @@ name = "Clinic A"
 [recipients.levels]
 "age + income" = { normalized_error = 0.3 }
 """
-    document = apply_rules(text, table, Document())
+    document = apply_rules(text, MemorySurvey(table), Document())
     settings = document.policy[0].settings
     assert settings["noise"] == "separate"
     assert len(settings["covariance"]) == 2

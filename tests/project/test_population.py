@@ -26,6 +26,7 @@ from sfumato.project.publication.population import (
     told,
 )
 from sfumato.project.publication.prepared import ClassedRows
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules, rules_of
 
 WARDS = ("heart", "lungs")
@@ -192,5 +193,5 @@ def test_what_is_known_of_the_population_survives_the_file_and_the_rules(tmp_pat
         assert document_from_json(document_to_json(document)) == document
         text = rules_of(document, tmp_path)
         assert str(tmp_path) not in text
-        again = apply_rules(text, a_table(), Document(), tmp_path)
+        again = apply_rules(text, MemorySurvey(a_table()), Document(), tmp_path)
         assert again.generalization == document.generalization

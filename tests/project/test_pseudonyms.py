@@ -24,6 +24,7 @@ from sfumato.engine.randomness.record_ids import record_ids_by_key
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import document_from_json, document_to_json
 from sfumato.project.errors import RulesError
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release_columns import attributes_of, material_of, plan_for
 from sfumato.project.rules.rules import apply_rules, rules_of
@@ -182,7 +183,7 @@ def test_rows_that_a_pseudonym_links_are_said_to_be_in_no_count(project_of, tmp_
 def test_document_rules_and_plan_keep_them(sharing):
     settled = with_pseudonyms(sharing)
     assert document_from_json(document_to_json(settled)) == settled
-    read = apply_rules(rules_of(settled), table(), document())
+    read = apply_rules(rules_of(settled), MemorySurvey(table()), document())
     assert read.column("person") == settled.column("person")
     plan = plan_for(material_of(settled, table()), (), "Institute B")
     assert Plan.from_json(plan.to_json()) == plan
@@ -196,7 +197,7 @@ def test_document_rules_and_plan_keep_them(sharing):
 def test_rules_that_share_with_nobody_are_refused(stated, said):
     rules = rules_of(with_pseudonyms()).replace('pseudonym = "each"', f"pseudonym = {stated}")
     with pytest.raises(RulesError) as refused:
-        apply_rules(rules, table(), document())
+        apply_rules(rules, MemorySurvey(table()), document())
     assert said in str(refused.value)
 
 

@@ -30,6 +30,7 @@ from sfumato.project.errors import AdoptionError, RulesError
 from sfumato.project.ledger import order_to_tell
 from sfumato.project.publication.publish import publish_table
 from sfumato.project.release import bundle_making
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
@@ -308,10 +309,13 @@ def test_rules_state_the_reason_and_never_an_empty_one():
     document = a_document(rows_as_in_table=REASON)
     text = rules_of(document)
     assert f'rows_as_in_table = "{REASON}"' in text
-    assert apply_rules(text, a_table(), Document()).rows_as_in_table == REASON
-    assert apply_rules(rules_of(a_document()), a_table(), document).rows_as_in_table == ""
+    assert apply_rules(text, MemorySurvey(a_table()), Document()).rows_as_in_table == REASON
+    assert (
+        apply_rules(rules_of(a_document()), MemorySurvey(a_table()), document).rows_as_in_table
+        == ""
+    )
     with pytest.raises(RulesError, match="the reason is empty"):
-        apply_rules(text.replace(REASON, " "), a_table(), Document())
+        apply_rules(text.replace(REASON, " "), MemorySurvey(a_table()), Document())
 
 
 # ----- adopting

@@ -12,6 +12,7 @@ from sfumato.formats.options import FOUND_OUT, ReadOptions
 from sfumato.formats.tables import format_called
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.errors import RulesError
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules import rules
 from sfumato.project.rules.rules import apply_rules, reading_options_in, rules_of
 from tests.project.documents import documents, table_for
@@ -50,7 +51,7 @@ illness = { retention_probability = 0.6 }
 
 
 def applied(text, given=None):
-    return apply_rules(text, given or table(), Document())
+    return apply_rules(text, MemorySurvey(given or table()), Document())
 
 
 APPLIED_LIMITS = WRITTEN.replace(
@@ -77,7 +78,7 @@ def test_rules_say_where_the_frequencies_of_limits_come_from():
     assert entry.settings["frequencies"] == "noisy"
     assert entry.settings["frequencies_epsilon"] == 0.25
     assert len(entry.settings["noisy_counts"]) == 5
-    assert apply_rules(rules_of(made), table(), Document()).policy == made.policy
+    assert apply_rules(rules_of(made), MemorySurvey(table()), Document()).policy == made.policy
     for wrong, said in (('"exact"', "not one of"), ('"stated"', "shares")):
         error = error_of(limited.replace('"noisy"', wrong))
         assert said in str(error)
@@ -117,8 +118,8 @@ def test_values_are_stated_by_listing_them_and_taken_from_rows_otherwise():
 def test_applying_a_documents_rules_gives_the_document_back(document):
     text = rules_of(document)
     blank = Document(source=document.source, title=document.title)
-    assert apply_rules(text, table_for(document), blank) == document
-    assert rules_of(apply_rules(text, table_for(document), blank)) == text
+    assert apply_rules(text, MemorySurvey(table_for(document)), blank) == document
+    assert rules_of(apply_rules(text, MemorySurvey(table_for(document)), blank)) == text
 
 
 @settings(deadline=None, max_examples=tried(40))
@@ -232,7 +233,9 @@ def test_a_long_list_has_one_value_a_line():
 def test_twenty_thousand_values_are_written_and_read():
     spec = ColumnSpec("illness", Role.SENSITIVE, domain=Domain(tuple(range(20_000))))
     large = document().with_column(spec)
-    assert apply_rules(rules_of(large), table(), Document(source=large.source)) == large
+    assert (
+        apply_rules(rules_of(large), MemorySurvey(table()), Document(source=large.source)) == large
+    )
 
 
 def test_missing_values_numbers_and_bins_keep_their_meaning():
@@ -252,7 +255,7 @@ def test_missing_values_numbers_and_bins_keep_their_meaning():
     frame = pd.DataFrame(
         {"age": [1, 50], "sex": [1, 2], "weight": [1.5, 2], "smokes": [True, False]}
     )
-    back = apply_rules(rules_of(made), Table(frame), Document())
+    back = apply_rules(rules_of(made), MemorySurvey(Table(frame)), Document())
     assert back == made
     assert [type(v) for v in back.column("sex").domain.values] == [int, int, type(None)]
 
@@ -260,7 +263,7 @@ def test_missing_values_numbers_and_bins_keep_their_meaning():
 def test_next_months_table_gets_the_rules_of_this_month():
     settled = document()
     grown = table(20)
-    again = apply_rules(rules_of(settled), grown, replace(settled, recipients=()))
+    again = apply_rules(rules_of(settled), MemorySurvey(grown), replace(settled, recipients=()))
     assert again == settled
 
 

@@ -15,6 +15,7 @@ from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import CRITERION_KINDS, CriterionChoice, OtherTableFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import RulesError
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.project.test_generalizing import decided
 from tests.project.verifying import a_document, a_table
@@ -68,7 +69,7 @@ def folder(tmp_path):
 
 
 def applied(text, folder):
-    return apply_rules(base() + text, a_table(), Document(), folder)
+    return apply_rules(base() + text, MemorySurvey(a_table()), Document(), folder)
 
 
 def test_rules_written_by_hand_are_understood(folder):
@@ -109,7 +110,7 @@ def test_little_has_to_be_said(folder):
 
 
 def test_rules_without_the_section_decide_nothing_of_it():
-    assert apply_rules(base(), a_table(), decided()).generalization is None
+    assert apply_rules(base(), MemorySurvey(a_table()), decided()).generalization is None
     assert "generalization" not in base()
 
 
@@ -117,10 +118,10 @@ def test_a_file_inside_the_rules_folder_is_named_from_there(folder):
     made = applied(RULES, folder)
     text = rules_of(made, folder)
     assert 'file = "registry/other.csv"' in text
-    assert apply_rules(text, a_table(), Document(title="Ward 7"), folder) == made
+    assert apply_rules(text, MemorySurvey(a_table()), Document(title="Ward 7"), folder) == made
     elsewhere = rules_of(made, folder / "registry" / "deeper")
     assert f'file = "{(folder / "registry" / "other.csv").as_posix()}"' in elsewhere
-    assert apply_rules(elsewhere, a_table(), Document(title="Ward 7"), folder) == made
+    assert apply_rules(elsewhere, MemorySurvey(a_table()), Document(title="Ward 7"), folder) == made
     assert rules_of(made) == elsewhere
 
 
@@ -154,7 +155,7 @@ def test_applying_a_documents_rules_gives_the_decision_back(
         pinned=tuple(pinned),
     )
     text = rules_of(document)
-    again = apply_rules(text, a_table(), replace(document, generalization=None))
+    again = apply_rules(text, MemorySurvey(a_table()), replace(document, generalization=None))
     assert again == document
     assert rules_of(again) == text
 
@@ -191,7 +192,7 @@ def test_what_is_wrong_is_named_with_its_line(folder, old, new, place, said):
     assert RULES.count(old) == 1
     text = base() + RULES.replace(old, new)
     with pytest.raises(RulesError) as caught:
-        apply_rules(text, a_table(), Document(), folder)
+        apply_rules(text, MemorySurvey(a_table()), Document(), folder)
     assert said in str(caught.value)
     line = text[: text.index(place, text.index("[generalization]"))].count("\n") + 1
     shown = caught.value.details["line"]
@@ -207,4 +208,4 @@ def test_one_holder_has_one_table(folder):
 
 def test_a_file_is_refused_where_nobody_knows_the_rules_folder():
     with pytest.raises(RulesError, match="folder of the rules is not known"):
-        apply_rules(base() + RULES, a_table(), Document())
+        apply_rules(base() + RULES, MemorySurvey(a_table()), Document())

@@ -17,6 +17,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.group_tails import SampleDraw
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.release.groups import public_columns
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of, material_of
 from sfumato.project.rules.rules import apply_rules, rules_of
@@ -209,7 +210,7 @@ def test_the_guarantee_speaks_of_groups():
 def test_rules_state_it_and_read_it_again():
     document = protected()
     text = rules_of(document)
-    applied = apply_rules(text, table(), document)
+    applied = apply_rules(text, MemorySurvey(table()), document)
     assert applied.policy[0] == document.policy[0]
 
 

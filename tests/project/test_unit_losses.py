@@ -23,8 +23,9 @@ from sfumato.project.document.edits import with_entry
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
-from sfumato.project.release.table_survey import MemorySurvey, measured_for_unit
+from sfumato.project.release.table_survey import measured_for_unit
 from sfumato.project.release.units import promise_by_unit, unit_of_columns
 from tests.noise import NOISE
 from tests.project.making import CHEAP, PASSPHRASE, noon

@@ -30,10 +30,10 @@ from sfumato.project.document.model import (
     document_from_json,
     document_to_json,
 )
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for
-from sfumato.project.release.table_survey import MemorySurvey
 from sfumato.project.release.units import beyond_largest, by_unit, loss_by_unit, unit_of_columns
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
@@ -307,9 +307,9 @@ def test_the_plan_holds_the_unit_and_makes_the_same_rows(survey):
 def test_a_unit_survives_the_document_s_text_and_the_rules(survey):
     document, table = protected(survey), Table(survey)
     assert document_from_json(document_to_json(document)) == document
-    assert apply_rules(rules_of(document), table, replace(document, unit=None)).unit == (
-        document.unit
-    )
+    assert apply_rules(
+        rules_of(document), MemorySurvey(table), replace(document, unit=None)
+    ).unit == (document.unit)
 
 
 def test_a_broken_claim_is_refused_by_name(survey):

@@ -35,6 +35,7 @@ from sfumato.project.document.model import (
     document_from_json,
     document_to_json,
 )
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release
@@ -161,7 +162,7 @@ def test_uniqueness_is_counted_on_what_each_recipient_sees(released):
 def test_views_come_back_from_the_document_and_the_rules():
     document = coarse()
     assert document_from_json(document_to_json(document)) == document
-    again = apply_rules(rules_of(document), a_table(), Document())
+    again = apply_rules(rules_of(document), MemorySurvey(a_table()), Document())
     assert [each.view for each in again.recipients] == [e.view for e in document.recipients]
     assert "view" not in document_to_json(a_document())
 

@@ -17,6 +17,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import document_from_json, document_to_json
 from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.publication.population import basis_text, risks_of, told
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of
 from sfumato.project.release.uniqueness import release_sentence
@@ -128,7 +129,9 @@ def test_role_and_coding_are_kept_in_document_and_rules():
     assert document_from_json(document_to_json(document)) == document
     rules = rules_of(replace(document, columns=(*document.columns[:2], document.columns[3])))
     assert 'role = "weight"' in rules
-    read = apply_rules(rules + '\n[columns.ward]\nrole = "insensitive"\n', table, document)
+    read = apply_rules(
+        rules + '\n[columns.ward]\nrole = "insensitive"\n', MemorySurvey(table), document
+    )
     assert read.column("weight") == document.column("weight")
 
 

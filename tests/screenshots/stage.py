@@ -24,6 +24,7 @@ from sfumato.project.document.generalization import OtherTableFile
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.generalization_pipeline import proposed
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
@@ -33,6 +34,7 @@ from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data.panel import DataPanel
 from sfumato.ui.pictures import settle, take_down
 from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryLimit
 from tests.noise import NOISE
@@ -135,8 +137,10 @@ class Stage:
         document = Document(title=SAMPLE, source=source, columns=proposed_columns(table))
         if with_rules:
             # Noise of its own in each scene would hide the spread of costs in 1 of some 200.
-            document = apply_rules(self._resource("toml"), table, document, noise=NOISE)
-        self.session.open_table("Open", table, document)
+            document = apply_rules(
+                self._resource("toml"), MemorySurvey(table), document, noise=NOISE
+            )
+        self.session.open_table("Open", SurveyedTable.of(table), document)
         self.settle()
         return table
 

@@ -15,6 +15,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
 
 CHEAP = ScryptCost(n=2**4, r=1, p=1)
@@ -58,7 +59,9 @@ def protected(levels: Mapping[str, float] = LEVELS, **changes: object) -> Docume
 
 def open_clinic(session: Session, document: Document, table: Table | None = None) -> None:
     """Open the clinic's table with a document about it, as the Data panel does."""
-    session.open_table("Open clinic", table if table is not None else clinic_table(), document)
+    session.open_table(
+        "Open clinic", SurveyedTable.of(table if table is not None else clinic_table()), document
+    )
 
 
 def save_clinic(session: Session, folder: Path) -> ProjectFile:

@@ -13,6 +13,7 @@ from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.publication.generalization_pipeline import proposed
+from sfumato.ui.state.insights import SurveyedTable
 
 WARDS = ("heart", "lungs", "skin", "bones")
 
@@ -52,7 +53,7 @@ def small_document(*, hierarchies: bool = True, **decided: object) -> Document:
 
 def open_small(session, **document: object) -> None:
     """Open the small table."""
-    session.open_table("Open", small_table(), small_document(**document))
+    session.open_table("Open", SurveyedTable.of(small_table()), small_document(**document))
 
 
 def write_other(folder: Path, *, spelled: bool = False, weak: bool = False) -> Path:

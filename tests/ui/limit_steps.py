@@ -15,6 +15,7 @@ from sfumato.engine.mechanisms.per_value import PrivacyLimits
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import LOW
+from sfumato.ui.state.insights import SurveyedTable
 from tests.noise import NOISE
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -39,7 +40,7 @@ def open_values(
     frame = pd.DataFrame({"disease": pd.Categorical(values, categories=list(names))})
     column = ColumnSpec("disease", Role.SENSITIVE, Kind.CATEGORICAL, Domain(tuple(names)))
     document = Document(title="Values", columns=(column,))
-    session.open_table("Open", Table(frame), document)
+    session.open_table("Open", SurveyedTable.of(Table(frame)), document)
     attribute = session.attribute("disease").attribute
     mechanism = mechanism_called(by)
     alike = {"frequencies": "equal"} if by == "finegrain" else {}

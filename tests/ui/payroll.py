@@ -11,6 +11,7 @@ import pandas as pd
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
 from tests.engine.numbers import stated_settings
 
@@ -66,4 +67,6 @@ def protected(
 
 
 def open_payroll(session: Session, document: Document, table: Table | None = None) -> None:
-    session.open_table("Open payroll", table if table is not None else payroll_table(), document)
+    session.open_table(
+        "Open payroll", SurveyedTable.of(table if table is not None else payroll_table()), document
+    )

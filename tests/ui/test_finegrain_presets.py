@@ -15,6 +15,7 @@ from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     VALUE,
 )
 from sfumato.ui.panels.policy.mechanisms.per_value.utility import EXAMPLE_RECORDS, zipf_counts
+from sfumato.ui.state.insights import SurveyedTable
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import type_into
 from tests.ui.limit_steps import (
@@ -189,7 +190,7 @@ def test_an_unfinished_grid_waits_while_another_attribute_is_in_sight(qtbot, pan
     entry = PolicyEntry(("ward",), "finegrain", document.policy[0].settings)
     panel.session.open_table(
         "Add a column",
-        Table(frame),
+        SurveyedTable.of(Table(frame)),
         Document(columns=(*document.columns, other), policy=(*document.policy, entry)),
     )
     assert cell(editor, 0, LOW) == "x"

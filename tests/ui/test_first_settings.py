@@ -78,6 +78,7 @@ def test_a_cancelled_choice_leaves_what_was_in_force(qtbot, panel, long_domain):
 
 def test_the_groups_of_many_rows_are_formed_in_a_job(qtbot, panel, monkeypatch):
     monkeypatch.setattr(policy_panel, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("sfumato.ui.state.insights.ROWS_AT_ONCE", 3)
     panel.page.mechanism_chosen.emit("reconstruction")
     assert panel.content.currentWidget() is panel.waiting
     wait_for_jobs(qtbot, panel.session)

@@ -9,6 +9,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.project.store.secret import ScryptCost
@@ -35,7 +36,7 @@ disease = { retention_probability = 0.5 }
 @pytest.fixture
 def project(tmp_path, clinic):
     table, source = read_source(clinic, detect_options(clinic), Silent())
-    document = apply_rules(RULES, table, Document(title="clinic", source=source))
+    document = apply_rules(RULES, MemorySurvey(table), Document(title="clinic", source=source))
     path = tmp_path / "clinic.sfumato"
     with ProjectFile.create(path, "four random words", document, cost=ScryptCost(2**4)) as made:
         yield made, table

@@ -28,10 +28,10 @@ from sfumato.engine.generalization.hierarchies import (
 )
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.ui.panels.attributes.hierarchy import keeping
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.preview import RowsModel
 from sfumato.ui.panels.attributes.panel import AttributesPanel
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.tables import CellsModel
 from tests.ui.hands import choose, click, dialog_of, messages, on_screen, press, settle, type_into
 
@@ -66,7 +66,7 @@ def document():
 @pytest.fixture
 def panel(session, qtbot):
     made = on_screen(qtbot, AttributesPanel(session), 900, 700)
-    session.open_table("Open people", people(), document())
+    session.open_table("Open people", SurveyedTable.of(people()), document())
     settle(qtbot, session)
     return made
 
@@ -405,7 +405,7 @@ def test_a_hierarchy_that_does_not_fit_the_next_table_says_so(panel, qtbot):
 
 
 def test_a_large_column_is_looked_at_in_a_job(panel, qtbot, monkeypatch):
-    monkeypatch.setattr(keeping, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("sfumato.ui.state.insights.ROWS_AT_ONCE", 10)
     changed = panel.session.document.with_hierarchy("age", Intervals())
     panel.session.edit("Keep", changed)
     panel.choose("age")
@@ -417,7 +417,9 @@ def test_a_large_column_is_looked_at_in_a_job(panel, qtbot, monkeypatch):
 def test_forty_thousand_values_are_edited_without_a_wait(panel, qtbot):
     table = Table(pd.DataFrame({"code": np.arange(40_000) + 10_000, "x": ["a", "b"] * 20_000}))
     spec = ColumnSpec("code", Role.QUASI_IDENTIFIER)
-    panel.session.open_table("Open", table, replace(document(), columns=(spec, ColumnSpec("x"))))
+    panel.session.open_table(
+        "Open", SurveyedTable.of(table), replace(document(), columns=(spec, ColumnSpec("x")))
+    )
     settle(qtbot, panel.session)
     dialog = open_editor(panel, qtbot, "code")
     choose(dialog.builder.kind, Masking.kind)

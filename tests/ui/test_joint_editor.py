@@ -12,7 +12,7 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release.table_survey import surveyed
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.ui.panels.policy import PANEL
 from tests.noise import NOISE
 from tests.ui.clinic import open_clinic, wait_for_jobs
@@ -137,7 +137,7 @@ def test_a_limit_without_a_value_or_that_can_not_be_met_says_so(qtbot, panel):
 
 
 def test_a_column_that_tells_an_attribute_is_protected_jointly_and_numbers_alone():
-    known = surveyed(table())
+    known = MemorySurvey(table())
     changed = protected_too(document(Role.INSENSITIVE), known, "disease", ("age", "ward"), NOISE)
     assert changed.policy[0].attributes == ("disease", "ward")
     assert changed.policy[0].mechanism == "joint"

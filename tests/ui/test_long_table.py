@@ -22,8 +22,8 @@ from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.leaving_units import leaving_rows
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
-from sfumato.project.release.table_survey import MemorySurvey
 from sfumato.project.release.units import unit_of_columns
 from sfumato.project.source import read_source
 from sfumato.project.verification.found import verify_file

@@ -15,6 +15,7 @@ from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.guarantee_lines import OpenCaution
+from sfumato.ui.state.insights import SurveyedTable
 from tests.engine.numbers import stated_settings
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import on_screen
@@ -44,7 +45,7 @@ def decided(level: float = 0.25) -> Document:
 
 @pytest.fixture
 def card(qtbot, session):
-    session.open_table("Open", books(), decided())
+    session.open_table("Open", SurveyedTable.of(books()), decided())
     made = on_screen(qtbot, GuaranteeCard(session), 288, 900)
     made.explain("Bank")
     qtbot.waitUntil(lambda: bool(cautions(made)))

@@ -10,6 +10,7 @@ from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_s
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.audit.pages.person import PersonPage
+from sfumato.ui.state.insights import SurveyedTable
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import choose, click
 
@@ -123,7 +124,7 @@ def test_a_belief_stated_beforehand_is_where_the_attacker_starts(qtbot, opened):
 def test_columns_that_the_table_lacks_are_not_asked_for(qtbot, opened):
     assert "ward" in opened.fields
     without = Table(clinic_table(120).frame.drop(columns="ward"))
-    opened.session.attach_table(without)
+    opened.session.attach_table(SurveyedTable.of(without))
     wait_for_jobs(qtbot, opened.session)
     assert "ward" not in opened.fields
     assert "age" in opened.fields

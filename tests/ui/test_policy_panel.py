@@ -20,6 +20,7 @@ from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
 from sfumato.ui.panels.policy.mechanisms.effects import draw_effect
 from sfumato.ui.panels.policy.whole_plan import PlanDialog
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import MessageKind
 from sfumato.ui.widgets.painted import painter_on
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
@@ -394,7 +395,7 @@ def test_choosing_a_mechanism_that_can_t_serve_says_why(filled, monkeypatch):
     table = clinic_table()
     frame = table.frame.assign(disease="flu")
     filled.session.open_table(
-        "x", type(table)(frame), replace(document.with_column(one), policy=())
+        "x", SurveyedTable.of(type(table)(frame)), replace(document.with_column(one), policy=())
     )
     filled._choose_mechanism("uniform")
     (message,) = filled.messages.messages

@@ -17,6 +17,7 @@ from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import PolicyEntry, Recipient, Unit
 from sfumato.ui.panels.audit import PANEL
 from sfumato.ui.panels.base import PanelState
+from sfumato.ui.state.insights import SurveyedTable
 from tests.project.test_pooled_rows import LEVELS, a_document
 from tests.samples.make_households import households
 from tests.ui.clinic import open_clinic, protected
@@ -35,7 +36,7 @@ def page_of(panel):
 def opened(qtbot, panel, document, table=None):
     """Open households, and choose the page by its tab."""
     page = page_of(panel)
-    panel.session.open_table("Open", table or Table(households(120)), document)
+    panel.session.open_table("Open", SurveyedTable.of(table or Table(households(120))), document)
     settle(qtbot, panel.session)
     click(tab_of(panel.questions, page))
     settle(qtbot, panel.session)

@@ -13,6 +13,7 @@ from sfumato.project.document.generalization import CriterionChoice
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.releases.ledger import LEVELS, RECIPIENT, STATE
+from sfumato.ui.state.insights import SurveyedTable
 from tests.cli.conftest import Screen
 from tests.ui.clinic import save_clinic
 from tests.ui.generalized_steps import small_document, small_table
@@ -64,7 +65,7 @@ def ledger_lines(tmp_path):
 @pytest.mark.slow
 def test_a_typed_reason_is_told_by_the_card_the_command_and_the_report(window, qtbot, tmp_path):
     session = window.session
-    session.open_table("Open", small_table(), perturbed())
+    session.open_table("Open", SurveyedTable.of(small_table()), perturbed())
     save_clinic(session, tmp_path)
     settle(qtbot, session)
     panel = release(qtbot, window)

@@ -15,6 +15,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.preview import PANEL as PREVIEW
+from sfumato.ui.state.insights import SurveyedTable
 from tests.ui.clinic import DISEASES, wait_for_jobs
 from tests.ui.hands import on_screen
 
@@ -52,7 +53,7 @@ def open_groups(session, level=0.5, public=("sex", "place"), **settings):
     }
     session.open_table(
         "Open",
-        Table(frame),
+        SurveyedTable.of(Table(frame)),
         Document(
             title="Groups",
             columns=columns,

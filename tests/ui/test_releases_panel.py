@@ -22,6 +22,7 @@ from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
 from sfumato.ui.panels.releases.order_card import RecipientCandidate, candidates_of
 from sfumato.ui.panels.releases.panel import dropped_bundle
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
@@ -355,7 +356,7 @@ def test_a_project_for_reading_only_makes_no_release(qtbot, ready, tmp_path):
     ready.session.set_project(None)
     project = ProjectFile.open(tmp_path / "clinic.sfumato", "correct horse", read_only=True)
     ready.session.set_project(project)
-    ready.session.attach_table(table)
+    ready.session.attach_table(SurveyedTable.of(table))
     wait_for_jobs(qtbot, ready.session)
     assert ready.session.document == document
     assert not ready.primary.isEnabled()

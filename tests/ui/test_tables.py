@@ -26,6 +26,7 @@ from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.data import loaded_page
 from sfumato.ui.panels.data.loaded_page import describe, explain
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.sheets import SheetView, sheet_rows, typed_number
 from sfumato.ui.widgets.tables import (
     COPIED_CELLS,
@@ -188,7 +189,9 @@ class TestProfiles:
 
     def test_a_table_from_elsewhere_is_profiled_in_a_job(self, panel, qtbot):
         table = Table(pd.DataFrame({"a": [1, 1, 2]}))
-        panel.session.open_table("Open", table, Document(columns=(ColumnSpec("a"),)))
+        panel.session.open_table(
+            "Open", SurveyedTable.of(table), Document(columns=(ColumnSpec("a"),))
+        )
         settle(qtbot, panel.session)
         assert panel.loaded.side.currentWidget() is panel.loaded.profiles
 
@@ -203,7 +206,7 @@ class TestProfiles:
                 "yes": [True, False] * 25,
             }
         )
-        panel.session.open_table("Open", Table(frame), Document())
+        panel.session.open_table("Open", SurveyedTable.of(Table(frame)), Document())
         settle(qtbot, panel.session)
         picture = panel.loaded.profiles.grab().toImage()
         assert not picture.isNull()

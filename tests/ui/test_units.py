@@ -11,12 +11,13 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, PolicyEntry, Unit
-from sfumato.project.release.table_survey import MemorySurvey
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy.panel import PolicyPanel
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from sfumato.ui.state.insights import SurveyedTable
 from tests.noise import NOISE
 from tests.project.test_pooled_rows import a_document
 from tests.proposed import proposed_columns
@@ -26,7 +27,7 @@ from tests.ui.hands import choose, click, explain_first, on_screen
 
 @pytest.fixture
 def panel(session, qtbot):
-    session.open_table("Open", Table(households(120)), a_document())
+    session.open_table("Open", SurveyedTable.of(Table(households(120))), a_document())
     made = on_screen(qtbot, AttributesPanel(session))
     qtbot.waitUntil(made.unit.protect.isVisible)
     return made
@@ -62,7 +63,7 @@ def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
 def test_person_and_household_of_a_survey_are_proposed_before_anything_is_sensitive(session, qtbot):
     frame = households(120)[["household"]].assign(person=range(5001, 5001 + len(households(120))))
     table = Table(frame.assign(region="north"))
-    session.open_table("Open", table, Document(columns=proposed_columns(table)))
+    session.open_table("Open", SurveyedTable.of(table), Document(columns=proposed_columns(table)))
     panel = on_screen(qtbot, AttributesPanel(session))
     key, unit, before = panel.record_key, panel.unit, session.document
     qtbot.waitUntil(lambda: key.accept.isVisible() and unit.protect.isVisible())
@@ -131,11 +132,11 @@ def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbo
     row = frame.index[frame["household"].duplicated()][0]
     frame.loc[row, "water"] = "truck" if frame.loc[row, "water"] != "truck" else "well"
     document = a_document()
-    session.open_table("Open", Table(households(60)), document)
+    session.open_table("Open", SurveyedTable.of(Table(households(60))), document)
     panel = on_screen(qtbot, AttributesPanel(session))
     qtbot.waitUntil(panel.unit.protect.isVisible)
     stated = protected(panel, qtbot)
-    session.open_table("Open", Table(frame), replace(stated))
+    session.open_table("Open", SurveyedTable.of(Table(frame)), replace(stated))
     error = session.attribute_error("water")
     assert "water is stated to be the same" in str(error)
 
@@ -143,7 +144,7 @@ def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbo
 def test_a_row_without_a_household_is_named_where_the_column_is_chosen(session, qtbot):
     frame = households(60)
     frame.loc[4, "household"] = None
-    session.open_table("Open", Table(frame), a_document())
+    session.open_table("Open", SurveyedTable.of(Table(frame)), a_document())
     panel = on_screen(qtbot, AttributesPanel(session))
     panel.unit.field.setCurrentIndex(panel.unit.field.findText("household"))
     panel.unit.field.activated.emit(panel.unit.field.currentIndex())
@@ -170,7 +171,11 @@ def test_what_is_recommended_for_numbers_of_a_household_can_be_released(session,
         for spec in a_document(Role.IDENTIFYING).columns
     ]
     document = replace(a_document(Role.IDENTIFYING), columns=tuple(columns))
-    session.open_table("Open", Table(households(300)), document.with_unit(Unit(("household",), 9)))
+    session.open_table(
+        "Open",
+        SurveyedTable.of(Table(households(300))),
+        document.with_unit(Unit(("household",), 9)),
+    )
     panel = on_screen(qtbot, PolicyPanel(session))
     panel.choose("rent")
     qtbot.waitUntil(panel.unprotected.isVisible)
@@ -195,7 +200,7 @@ def test_protecting_by_household_measures_again_what_was_measured_of_rows(sessio
     )
     entry = PolicyEntry(("rent",), "gaussian", dict(measured))
     document = replace(document, policy=(*document.policy, entry))
-    session.open_table("Open", Table(frame), document)
+    session.open_table("Open", SurveyedTable.of(Table(frame)), document)
     panel = on_screen(qtbot, AttributesPanel(session))
     choose(panel.unit.field, "household")
     qtbot.waitUntil(lambda: session.document.unit is not None)
@@ -214,7 +219,11 @@ def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
     rent = PolicyEntry(("rent",), "gaussian", settings)
     document = replace(a_document(Role.IDENTIFYING), columns=tuple(columns))
     document = replace(document, policy=(*document.policy, rent))
-    session.open_table("Open", Table(households(300)), document.with_unit(Unit(("household",), 9)))
+    session.open_table(
+        "Open",
+        SurveyedTable.of(Table(households(300))),
+        document.with_unit(Unit(("household",), 9)),
+    )
     panel = on_screen(qtbot, PolicyPanel(session))
     panel.choose("rent")
     qtbot.waitUntil(panel.page.refused.isVisible)
@@ -240,7 +249,11 @@ def test_a_level_of_a_unit_is_told_as_its_rows_are_released(session, qtbot):
         policy=(*document.policy, rent),
         recipients=(replace(recipient, statements=statements),),
     )
-    session.open_table("Open", Table(households(300)), document.with_unit(Unit(("household",), 4)))
+    session.open_table(
+        "Open",
+        SurveyedTable.of(Table(households(300))),
+        document.with_unit(Unit(("household",), 4)),
+    )
     panel = on_screen(qtbot, PolicyPanel(session))
     panel.choose("illness")
     qtbot.waitUntil(panel.page.isVisible)

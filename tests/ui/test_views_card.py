@@ -17,6 +17,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient, Uni
 from sfumato.ui.panels.policy import PANEL, views_picture
 from sfumato.ui.panels.policy.views_card import LEVELS, SHARE, SMALLEST, SUPPRESSED, UNIQUE, K
 from sfumato.ui.panels.policy.views_picture import node_of
+from sfumato.ui.state.insights import SurveyedTable
 from tests.cli.test_view_combinations import QUASI, survey
 from tests.household import household_survey
 from tests.proposed import proposed_columns
@@ -208,7 +209,7 @@ def test_hierarchies_are_proposed_for_a_whole_survey_at_once(qtbot, card):
         policy=(PolicyEntry(("illness",), "uniform"),),
         recipients=(Recipient("Institute"), Recipient("Public")),
     )
-    session.open_table("Open", Table(frame), document)
+    session.open_table("Open", SurveyedTable.of(Table(frame)), document)
     wait_for_jobs(qtbot, session)
     type_in(qtbot, card, 1, K, "4")
     qtbot.mouseClick(card.propose, LEFT)
@@ -245,7 +246,7 @@ def test_with_a_unit_of_protection_the_card_counts_units(qtbot, card):
     spec = ColumnSpec("household", Role.IDENTIFYING)
     document = replace(document, columns=(*document.columns, spec))
     document = document.with_unit(Unit(("household",), 2))
-    card.session.open_table("Open", Table(frame), document)
+    card.session.open_table("Open", SurveyedTable.of(Table(frame)), document)
     wait_for_jobs(qtbot, card.session)
     last = len(shown(card)) - 1
     type_in(qtbot, card, last, K, "2")
@@ -411,7 +412,7 @@ def crowded(qtbot, panel):
     document, _ = with_proposed_hierarchies(document, table)
     domain = Domain.of_column(table.column("religion"))
     spec = ColumnSpec("religion", Role.SENSITIVE, Kind.CATEGORICAL, domain)
-    session.open_table("Open", table, document.with_column(spec))
+    session.open_table("Open", SurveyedTable.of(table), document.with_column(spec))
     wait_for_jobs(qtbot, session)
     QTest.mouseClick(panel.unprotected.protect, LEFT)
     wait_for_jobs(qtbot, session)

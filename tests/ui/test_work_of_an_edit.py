@@ -15,6 +15,7 @@ from sfumato.engine.mechanisms.matrix import TransitionMatrix
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy.mechanisms.matrix import EntriesModel
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.tables import CellsModel
 from tests.ui.clinic import wait_for_jobs
@@ -35,7 +36,7 @@ def policy(qtbot, window):
     )
     entry = PolicyEntry(("diagnosis",), "uniform")
     document = Document(columns=(column,), policy=(entry,), recipients=recipients)
-    session.open_table("Open", table, document)
+    session.open_table("Open", SurveyedTable.of(table), document)
     window.show_panel("policy")
     wait_for_jobs(qtbot, session)
     QCoreApplication.processEvents()

@@ -112,7 +112,7 @@ class PublishedView:
 
 def is_cheap(document: Document, table: Table | BatchedTable) -> bool:
     """Return whether a search takes a moment only, so that it can start by itself."""
-    if isinstance(table, BatchedTable):
+    if table.held is None:
         return False
     decided = decided_in(document)
     cells = table.rows * len(decided.quasi_identifiers)

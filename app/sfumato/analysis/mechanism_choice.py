@@ -41,8 +41,9 @@ from sfumato.engine.table.table import Attribute, measured_rows
 from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.document.promised import epsilon_for, least_promised, place_of, typical_epsilon
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.leaving_units import leaving_rows
-from sfumato.project.release.table_survey import Survey, TableSurvey
+from sfumato.project.release.table_survey import Survey
 
 LARGEST_SOLVED: Final = 1_000
 """Of larger domains mechanisms are not compared: some solve a program for their settings."""
@@ -472,10 +473,10 @@ def behind_source(
     SfumatoError
         If a row's unit is missing, or weights say nothing.
     """
-    if isinstance(source, TableSurvey):
-        rows = leaving_rows(source.table, document, keys, context)
-        return records_behind_parts(document, rows, source.sample)
-    return records_behind(document, source.table)
+    if (held := source.table.held) is not None:
+        return records_behind(document, held)
+    rows = leaving_rows(BatchedTable.of(source.table), document, keys, context)
+    return records_behind_parts(document, rows, source.sample)
 
 
 def choices_of(

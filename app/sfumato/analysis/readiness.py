@@ -48,7 +48,6 @@ from sfumato.project.release.release_compatibility import check_source
 from sfumato.project.release.table_survey import (
     Survey,
     measured_for_unit,
-    surveyed,
 )
 from sfumato.project.release.units import unit_of_columns
 from sfumato.project.source_changes import remember_rows
@@ -163,7 +162,7 @@ def fits(document: Document, remedy: Remedy) -> bool:
 def mended(
     document: Document,
     remedy: Remedy,
-    source: Table | Survey | None = None,
+    source: Survey | None = None,
     noise: KeyedNoise | None = None,
     context: Context | None = None,
 ) -> Document:
@@ -197,7 +196,7 @@ def mended(
     if remedy.deed.needs_rows:
         assert source is not None
         assert noise is not None
-        return _mended_by_rows(document, remedy, surveyed(source), noise, context or Silent())
+        return _mended_by_rows(document, remedy, source, noise, context or Silent())
     return _mended_in_column(document, remedy)
 
 

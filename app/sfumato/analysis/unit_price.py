@@ -32,8 +32,8 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.repeated_units import repeated_unit, units_of
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, Recipient, Unit
+from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.table_survey import (
-    MemorySurvey,
     measured_for_unit,
     with_fixed_domains,
 )

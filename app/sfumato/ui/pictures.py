@@ -27,6 +27,7 @@ from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.shell.application import make_application
 from sfumato.ui.shell.main_window import MainWindow
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets.paint_queue import turns
@@ -64,7 +65,7 @@ def save_pictures(project: ProjectFile, table: Table, folder: Path) -> tuple[Pat
     pictures: list[Path] = []
     try:
         window.session.set_project(project)
-        window.session.attach_table(table)
+        window.session.attach_table(SurveyedTable.of(table))
         settle(window.session)
         for look in LOOKS:  # a switch looks at every widget anew, so there are only two
             for panel in all_panels():

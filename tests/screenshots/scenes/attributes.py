@@ -11,6 +11,7 @@ from sfumato.engine.table.table import Table
 from sfumato.ui.panels.attributes.detail import IdentifierShown
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
+from sfumato.ui.state.insights import SurveyedTable
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
 from tests.screenshots.stage import Scene, Stage
@@ -110,7 +111,7 @@ def _table_with_problems(stage: Stage) -> None:
 
 
 def _unit_found(stage: Stage) -> None:
-    stage.session.open_table("Open", Table(households(300)), a_document())
+    stage.session.open_table("Open", SurveyedTable.of(Table(households(300))), a_document())
     _panel(stage).choose("water")
     stage.settle()
 

@@ -26,6 +26,7 @@ from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.audit.panel import AuditPanel
+from sfumato.ui.state.insights import SurveyedTable
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
 from tests.screenshots.stage import Scene, Stage
@@ -135,7 +136,7 @@ def _worth(stage: Stage) -> None:
 
 
 def _pooled_rows(stage: Stage) -> None:
-    stage.session.open_table("Open", Table(households(300)), a_document())
+    stage.session.open_table("Open", SurveyedTable.of(Table(households(300))), a_document())
     stage.settle()
     audit_page(stage, next(kind for kind in all_pages() if kind.order == 3))
 

@@ -23,6 +23,7 @@ from sfumato.ui.dialogs.base import UnsealedDialog
 from sfumato.ui.dialogs.databases import DatabaseDialog
 from sfumato.ui.panels.data.panel import LOAD_KEY, DataPanel
 from sfumato.ui.panels.import_page import MissingTextsDialog
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import Message
 from tests.formats.workbooks import parts, save, sheet
 from tests.screenshots.stage import SAMPLE, Scene, Stage
@@ -212,7 +213,7 @@ def _loaded_with_remarks(stage: Stage) -> None:
     kept = replace(source, notes=notes, options=chosen, found=dict(source.options))
     table = stage.session.table
     assert table is not None
-    stage.session.attach_table(table, replace(document, source=kept))
+    stage.session.attach_table(SurveyedTable.of(table), replace(document, source=kept))
     stage.settle()
 
 

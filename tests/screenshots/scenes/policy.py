@@ -40,6 +40,7 @@ from sfumato.ui.panels.policy.mechanisms.reconstruction import (
     ReconstructionSettings,
 )
 from sfumato.ui.panels.policy.panel import PolicyPanel
+from sfumato.ui.state.insights import SurveyedTable
 from tests.household import household_survey
 from tests.proposed import proposed_columns
 from tests.screenshots.stage import Scene, Stage
@@ -119,7 +120,7 @@ def _many_views(stage: Stage) -> None:
         ),
     )
     document = with_statement(document, document.recipients[0].name, 10, 0.02)
-    session.open_table("Open", wide, find_views(document, wide, Silent()))
+    session.open_table("Open", SurveyedTable.of(wide), find_views(document, wide, Silent()))
     stage.settle()
     panel = _panel(stage)
     stage.settle()
@@ -137,7 +138,7 @@ def open_survey(stage: Stage, quasi: Sequence[str] = SIX) -> None:
     domain = Domain.of_column(table.column("religion"))
     asked = ColumnSpec("religion", Role.SENSITIVE, Kind.CATEGORICAL, domain)
     document = document.with_column(asked)
-    stage.session.open_table("Open", table, document)
+    stage.session.open_table("Open", SurveyedTable.of(table), document)
     stage.settle()
     panel = _panel(stage)
     stage.settle()

@@ -11,6 +11,7 @@ import pandas as pd
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.policy.panel import PolicyPanel
+from sfumato.ui.state.insights import SurveyedTable
 from tests.screenshots.stage import Scene, Stage
 
 COLUMNS, PEOPLE = 60, 10
@@ -70,7 +71,7 @@ def _wide(stage: Stage) -> None:
         for place in range(PEOPLE)
     )
     document = replace(document, columns=(*document.columns, *specs), recipients=people)
-    stage.session.open_table("Open", Table(frame), document)
+    stage.session.open_table("Open", SurveyedTable.of(Table(frame)), document)
     stage.settle()
     _board(stage)
 

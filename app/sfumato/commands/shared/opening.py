@@ -199,18 +199,11 @@ def known_source(project: ProjectFile, memory: float, context: Context) -> Surve
 
     Raises what `source_of` does.
     """
-    from sfumato.project.release.table_survey import MemorySurvey, survey_of
-    from sfumato.project.source import exceeds_memory, open_long_source
+    from sfumato.project.release.table_survey import survey_of_any
+    from sfumato.project.source import open_table
 
-    document = project.document
-    if document.source is not None and exceeds_memory(document, memory):
-        part = Part(context, 0.0, 0.2)
-        beside, remembered = project.path.parent, project.remembered
-        if found := open_long_source(document, part, beside, remembered):
-            if not project.read_only:
-                project.save_document(found[1])
-            return survey_of(found[0], Part(context, 0.2, 1.0))
-    return MemorySurvey(source_of(project, context))
+    table = open_table(project, memory, Part(context, 0.0, 0.2))
+    return survey_of_any(table, Part(context, 0.2, 1.0))
 
 
 def reading_of(arguments: Namespace, path: Path) -> ReadOptions:

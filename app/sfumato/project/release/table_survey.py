@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
 from secrets import token_bytes
 from typing import Final
 
@@ -28,10 +27,10 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.randomness.record_ids import are_apart, key_hashes
+from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
-from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units, units_of
+from sfumato.engine.table.repeated_units import RepeatedUnit, units_of
 from sfumato.engine.table.table import (
     Attribute,
     EncodedColumn,
@@ -66,20 +65,14 @@ from sfumato.project.release.bucket_counts import (
     repeated_keys,
     series_of,
 )
-from sfumato.project.release.byproducts import check_weights
-from sfumato.project.release.groups import CountedGroups, counted_groups, with_groups
+from sfumato.project.release.groups import CountedGroups, counted_groups
 from sfumato.project.release.leaving_units import (
     drawn_as,
     look_at_units,
     units_drawn,
 )
-from sfumato.project.release.plan import record_ids_of
-from sfumato.project.release.release_columns import attributes_of
-from sfumato.project.release.units import (
-    by_unit,
-    constant_columns,
-    one_of_each,
-)
+from sfumato.project.release.memory_survey import MemorySurvey
+from sfumato.project.release.units import one_of_each
 from sfumato.project.release.witnesses import frame_of
 
 _COUNTED: Final = 1 << 16
@@ -111,6 +104,11 @@ class TableSurvey:
     repeated: dict[str, int] = field(default_factory=dict, repr=False)
 
     @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return self.table.rows
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns' names, in order."""
         return self.table.columns
@@ -119,6 +117,11 @@ class TableSurvey:
     def places(self) -> npt.NDArray[np.intp]:
         """Where the sample's rows stand in the table, shape (k,), ascending."""
         return sample_rows(self.table.rows, SAMPLE)
+
+    def profiled(self, context: Context) -> tuple[ColumnProfile, ...]:
+        """Return what each column looks like, which is known."""
+        del context
+        return self.profiles
 
     def proposals(self) -> tuple[Proposal, ...]:
         """Return what each column is proposed to be."""
@@ -195,6 +198,23 @@ class TableSurvey:
             return tuple(encode_column(rows, spec).attribute for spec in specs)
         with self._naming_row(first, Silent()):
             return (self._counted(found, first),)
+
+    def encoded_for(
+        self,
+        spec: ColumnSpec,
+        context: Context,
+        public: Sequence[ColumnSpec] | None = None,
+        unit: Unit | None = None,
+        together: bool = False,
+    ) -> EncodedColumn:
+        """Return a column encoded for a mechanism, in groups by `public` columns or by `unit`."""
+        part, rest = Part(context, 0.0, 0.3), Part(context, 0.3, 1.0)
+        if public is not None:
+            return self.grouped(self.encoded(spec, part), spec, public, rest)
+        if unit is None:
+            return self.encoded(spec, context, together)
+        encoded = self.encoded(spec, part, together and spec.name not in unit.constant)
+        return replace(encoded, attribute=self.by_unit(encoded.attribute, spec, unit, rest))
 
     def encoded(self, spec: ColumnSpec, context: Context, together: bool = False) -> EncodedColumn:
         """Return a column encoded by its specification, as `encode_column` does.
@@ -441,81 +461,7 @@ class TableSurvey:
         refuse_repeated(self.table, name, self.repeated[name])
 
 
-class MemorySurvey:
-    """What is known of a table in memory; see `TableSurvey` for what is told of it."""
-
-    def __init__(self, table: Table) -> None:
-        self.table, self.sample, self.columns = table, table, table.columns
-        self.column = self.numbers = table.column
-        self.proposals = cache(partial(proposals, table))
-        """Returns what each column is proposed to be; all are looked at once."""
-
-    def with_domain(self, spec: ColumnSpec, known: Domain | None = None) -> ColumnSpec:
-        """Return a column whose domain is what the rows suggest."""
-        return with_proposed_domain(self.table, spec, known)
-
-    def attributes(
-        self, specs: Sequence[ColumnSpec], unit: Unit | None = None
-    ) -> tuple[Attribute, ...]:
-        """Return what a mechanism knows about the attributes of a policy entry."""
-        encoded = [encode_column(self.table, spec) for spec in specs]
-        if unit is not None:
-            codes = units_of(self.table, unit.columns)
-            encoded = [by_unit(unit, codes, column) for column in encoded]
-        return tuple(column.attribute for column in encoded)
-
-    def attribute(self, spec: ColumnSpec, unit: Unit | None, context: Context) -> Attribute:
-        """Return what a mechanism knows about one attribute; see `attributes`."""
-        del context
-        return self.attributes([spec], unit)[0]
-
-    def attributes_of(self, document: Document, context: Context) -> dict[str, Attribute]:
-        """Return the attributes of a policy."""
-        del context
-        return attributes_of(document, self.table)
-
-    def grouped_as_released(
-        self,
-        document: Document,
-        entry: PolicyEntry,
-        attributes: Sequence[Attribute],
-        context: Context,
-    ) -> list[Attribute]:
-        """Return the attributes of a policy entry with the groups that its releases have."""
-        names = [attribute.name for attribute in attributes]
-        columns = {name: encode_column(self.table, document.column(name)) for name in names}
-        asked = (document, self.table, columns, entry.mechanism, entry.settings, context)
-        found = with_groups(*asked)
-        return [replace(one, groups=found[one.name].attribute.groups) for one in attributes]
-
-    def check_weights(self, document: Document, context: Context) -> None:
-        """Refuse sampling weights that say nothing."""
-        del context
-        check_weights(document, self.table)
-
-    def constant_columns(
-        self, columns: Sequence[str], names: Sequence[str], context: Context
-    ) -> tuple[tuple[str, ...], int]:
-        """Return what is the same in all rows of every unit, and how many the largest has."""
-        del context
-        return constant_columns(self.table, columns, names)
-
-    def repeated_units(self, context: Context) -> tuple[RepeatedUnit, ...] | None:
-        """Return the columns by which rows may belong together."""
-        return find_repeated_units(self.table, context)
-
-    def check_key(self, name: str, context: Context) -> None:
-        """Refuse a record key that is missing in a row, or stands in two."""
-        if not are_apart(self.table.column(name)):
-            record_ids_of(name, self.table, KeyRing(token_bytes(SECRET_BYTES)), context)
-
-
 Survey = MemorySurvey | TableSurvey
-
-
-def surveyed(source: Table | Survey) -> Survey:
-    """Return what is known of a table in memory, or of a long one that was looked at."""
-    return MemorySurvey(source) if isinstance(source, Table) else source
 
 
 def with_fixed_domains(
@@ -595,7 +541,7 @@ def completed_entry(
 
 def first_settings(
     document: Document,
-    source: Table | TableSurvey | None,
+    source: Survey | None,
     attributes: Sequence[Attribute],
     mechanism: str,
     noise: KeyedNoise,
@@ -612,7 +558,7 @@ def first_settings(
     bears = least_promised_of(document, PolicyEntry(names, mechanism, {}), attributes)
     if made.needs_groups and source is not None and document.unit is None:
         entry = PolicyEntry(names, mechanism, made.default_settings(attributes))
-        attributes = surveyed(source).grouped_as_released(document, entry, attributes, context)
+        attributes = source.grouped_as_released(document, entry, attributes, context)
     return made.first_settings(tuple(attributes), noise, bears)
 
 
@@ -620,9 +566,9 @@ def survey_of_any(
     table: Table | BatchedTable, context: Context, record_key: str | None = None
 ) -> Survey:
     """Look at all rows of a table once; of one in memory whenever something is asked."""
-    return (
-        MemorySurvey(table) if isinstance(table, Table) else survey_of(table, context, record_key)
-    )
+    if (held := table.held) is not None:
+        return MemorySurvey(held)
+    return survey_of(BatchedTable.of(table), context, record_key)
 
 
 def survey_of(table: BatchedTable, context: Context, record_key: str | None = None) -> TableSurvey:

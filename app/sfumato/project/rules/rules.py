@@ -35,7 +35,7 @@ from sfumato.formats.terms import MOST_CHARACTERS, TERM_TITLES, ReleaseTerms, Te
 from sfumato.project.document.edits import needs_domain, with_spacing
 from sfumato.project.document.model import MOST_RECIPIENTS, Document, PolicyEntry, Recipient, Unit
 from sfumato.project.errors import RulesError
-from sfumato.project.release.table_survey import Survey, completed_entry, surveyed
+from sfumato.project.release.table_survey import Survey, completed_entry
 from sfumato.project.rules.generalization import (
     generalization_in,
     hierarchies_in,
@@ -97,7 +97,7 @@ def record_key_in(text: str) -> str | None:
 
 def apply_rules(
     text: str,
-    table: Table | Survey,
+    table: Survey,
     document: Document,
     folder: Path | None = None,
     noise: KeyedNoise | None = None,
@@ -131,7 +131,7 @@ def apply_rules(
     _check_format(rules)
     title = rules.text("title")
     _check_reading(rules.section("reading"))
-    columns = _columns(rules, known := surveyed(table))
+    columns = _columns(rules, table)
     hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
     sections = rules.sections("policy")
     policy = tuple(_entry(each, columns) for each in sections)
@@ -154,7 +154,7 @@ def apply_rules(
         terms=_terms(rules, document),
         most_epsilon=_most_epsilon(rules),
     )
-    return _spaced(_completed(settled, sections, known, noise), rules)
+    return _spaced(_completed(settled, sections, table, noise), rules)
 
 
 def _spaced(document: Document, rules: RulesSection) -> Document:

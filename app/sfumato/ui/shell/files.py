@@ -187,8 +187,8 @@ class RulesFiles(QObject):
     def apply(self, path: Path) -> None:
         """Apply a rules file to the open table, as one step that can be undone."""
         session = self._session
-        batched, document, noise = session.batched, session.document, session.noise
-        table, edit = session.table if batched is None else batched.survey, self.tr("Apply rules")
+        document, noise = session.document, session.noise
+        table, edit = session.survey, self.tr("Apply rules")
         if table is None:
             session.say(
                 MessageKind.INFO,

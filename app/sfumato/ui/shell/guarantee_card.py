@@ -286,7 +286,8 @@ class GuaranteeCard(QFrame):
             if releases or pooled
             else session.steps.guarantee()
         )
-        if found.promises and session.batched and not session.batched.insight.looked_for_units:
+        insight = session.insight()
+        if found.promises and insight is not None and not insight.looked_for_units:
             found = replace(found, cautions=(*found.cautions, IN_PARTS))
         return found
 

@@ -14,10 +14,8 @@ from sfumato.analysis.open_figures import NAMED, OpenFigure, left_out, made_coar
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import PromiseFigure
 from sfumato.project.document.model import Document
-from sfumato.project.release.table_survey import surveyed
 from sfumato.ui.look.theme import Space, TextSize, font
 from sfumato.ui.look.wording import apart, filled_in, number, spoken, typeset
-from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.layout import (
@@ -67,27 +65,25 @@ class OpenCaution(QWidget):
         self.setLayout(column(top, buttons, spacing=Space.TIGHT))
 
     def _protect(self) -> None:
-        document, held, noise = self._session.document, self._session.held, self._session.noise
-        source = column_source(held)
+        document, source, noise = self._session.document, self._session.survey, self._session.noise
         if source is None:
             return
         attribute, columns = self._figure.attribute, self._columns
 
         def work(context: Context) -> Document:
             context.report(0.0, "Protecting columns together")
-            return protected_too(document, surveyed(source), attribute, columns, noise)
+            return protected_too(document, source, attribute, columns, noise)
 
         self._run(self.tr("Protect columns that tell {name}"), work)
 
     def _coarsen(self) -> None:
-        document, held, columns = self._session.document, self._session.held, self._columns
-        source = column_source(held)
+        document, source, columns = self._session.document, self._session.survey, self._columns
         if source is None:
             return
 
         def work(context: Context) -> Document:
             context.report(0.0, "Making columns coarser")
-            return made_coarser(document, surveyed(source), columns)
+            return made_coarser(document, source, columns)
 
         self._run(self.tr("Make columns coarser that tell {name}"), work)
 

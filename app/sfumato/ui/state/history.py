@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.ui.state.insights import SurveyedTable
 
@@ -18,7 +17,7 @@ class EditState:
     """What an edit can change: the document, and the table it is about."""
 
     document: Document
-    table: Table | SurveyedTable | None = None
+    table: SurveyedTable | None = None
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,9 @@ class History:
         self._undo.append(EditStep(text, before, merge_key, panel))
         del self._undo[:-STEPS_KEPT]
 
-    def forget_old_tables(self, present: Table | SurveyedTable | None) -> None:
+    def forget_old_tables(self, present: SurveyedTable | None) -> None:
         """Drop the steps that lead back beyond the table before the present one."""
-        earlier: Table | SurveyedTable | None = None
+        earlier: SurveyedTable | None = None
         for place in range(len(self._undo) - 1, -1, -1):
             table = self._undo[place].before.table
             if table is None or table is present or table is earlier:

@@ -7,38 +7,30 @@ a while.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Generic, TypeVar
-
-from PySide6.QtCore import QCoreApplication
 
 from sfumato.analysis.shown_columns import SampledColumns, ShownColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.table.profile import ColumnProfile, profile_columns
+from sfumato.engine.table.profile import ColumnProfile
 from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.relations import Relation, exact_relations
 from sfumato.engine.table.repeated_units import (
     FEWEST_UNITS,
     MOST_ROWS_A_UNIT,
     RepeatedUnit,
-    find_repeated_units,
-    units_of,
 )
-from sfumato.engine.table.table import EncodedColumn, Table, encode_column
+from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.jobs import JobRunner
 from sfumato.project.document.model import Unit
 from sfumato.project.release.batched_table import BatchedTable
-from sfumato.project.release.groups import groups_by
-from sfumato.project.release.table_survey import TableSurvey, survey_of
-from sfumato.project.release.units import by_unit
+from sfumato.project.release.table_survey import Survey, survey_of_any
 
 _MOST_DIFFERENT: Final = 0.9
 """A column of which a larger share of the values differ names no units, see `RepeatedUnit`."""
-TABLES_KEPT: Final = 2
-"""Undo can bring the table before back."""
 ROWS_AT_ONCE: Final = 100_000
 """Up to this many rows are encoded on the main thread: it takes a few milliseconds."""
 Answer = TypeVar("Answer")
@@ -79,108 +71,68 @@ class Insight:
         return {proposal.spec.name: proposal for proposal in self.proposals}
 
 
-def look_at(table: Table, context: Context) -> Insight:
-    """Look at every column (for a job)."""
-    profiles = profile_columns(table, Part(context, 0.0, 0.7))
-    repeated = find_repeated_units(table, Part(context, 0.7, 0.9))
-    proposed = proposals(table, profiles)
-    names = [each.spec.name for each in proposed if each.spec.role is not Role.IDENTIFYING]
-    relations = exact_relations(table, names, Part(context, 0.9, 1.0))
-    return Insight(profiles, proposed, repeated, relations)
-
-
 @dataclass(eq=False)
 class SurveyedTable:
-    """A table that is too long for memory, as far as it is known.
+    """An open table, as far as it is known.
 
-    Nothing of it is a `Table` but `sample`, so that nothing takes some rows for all.
+    Where it is too long for memory nothing of it is a `Table` but `sample`, so that nothing takes
+    some rows for all.
 
     Parameters
     ----------
     survey
-        What was counted in all its rows.
+        What is known of all its rows, or can be asked of them.
     insight
-        What looking at its columns told.
+        What looking at its columns told; None where nobody has yet.
     """
 
-    survey: TableSurvey
-    insight: Insight
+    survey: Survey
+    insight: Insight | None = None
+
+    @classmethod
+    def of(cls, table: Table | BatchedTable, context: Context | None = None) -> SurveyedTable:
+        """Return a table, all rows of which are looked at once unless they are in memory."""
+        return cls(survey_of_any(table, context or Silent()))
 
     @property
-    def table(self) -> BatchedTable:
+    def table(self) -> Table | BatchedTable:
         """The rows."""
         return self.survey.table
 
     @property
+    def in_batches(self) -> BatchedTable:
+        """The rows, read whenever they are needed."""
+        return BatchedTable.of(self.table)
+
+    @property
     def rows(self) -> int:
         """How many there are."""
-        return self.table.rows
+        return self.survey.rows
 
     @property
     def sample(self) -> Table:
-        """Rows drawn evenly, for pictures and proposals."""
+        """Rows drawn evenly, for pictures and proposals; all where they are in memory."""
         return self.survey.sample
+
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether what is asked of a column of it takes a few milliseconds only."""
+        return self.table.held is not None and self.rows <= ROWS_AT_ONCE
 
     @cached_property
     def columns(self) -> ShownColumns:
         """What the sample tells of its columns."""
-        return SampledColumns(self.sample, self.table.rows)
+        return SampledColumns(self.sample, self.rows)
 
 
-def column_source(held: Table | SurveyedTable | None) -> Table | TableSurvey | None:
-    """Return what has every value of each column; of a long table, hardly any twice."""
-    return held.survey if isinstance(held, SurveyedTable) else held
-
-
-def look_at_batches(table: BatchedTable, context: Context) -> SurveyedTable:
-    """Look at all rows of a long table once (for a job)."""
-    survey = survey_of(table, Part(context, 0.0, 0.95))
-    proposed = survey.proposals()
+def insight_of(survey: Survey, context: Context) -> Insight:
+    """Return what looking at the columns of a table tells (for a job)."""
+    profiles = survey.profiled(Part(context, 0.0, 0.7))
+    repeated = survey.repeated_units(Part(context, 0.7, 0.9))
+    proposed = proposals(survey.sample, profiles)
     names = [each.spec.name for each in proposed if each.spec.role is not Role.IDENTIFYING]
-    relations = exact_relations(survey.sample, names, Part(context, 0.95, 1.0))
-    return SurveyedTable(survey, Insight(survey.profiles, proposed, (), relations, False))
-
-
-class Insights:
-    """Keeps what is known of the last tables.
-
-    Parameters
-    ----------
-    runner
-        Looks at large tables.
-    announce
-        Called once something has become known.
-    """
-
-    def __init__(self, runner: JobRunner, announce: Callable[[], None]) -> None:
-        self._runner = runner
-        self._announce = announce
-        self._known: list[tuple[Table, Insight]] = []
-        self._pending: Table | None = None
-
-    def remember(self, table: Table, insight: Insight) -> None:
-        """Keep what was found out elsewhere."""
-        self._known = [(table, insight), *self._known][:TABLES_KEPT]
-
-    def get(self, table: Table) -> Insight | None:
-        """Return what is known of a table; start finding out where nothing is."""
-        for known, insight in self._known:
-            if known is table:
-                return insight
-        if self._pending is not table:
-            self._pending = table
-            self._runner.run(
-                QCoreApplication.translate("Insights", "Looking at the columns"),
-                lambda context: look_at(table, context),
-                lambda insight: self._keep(table, insight),
-                key="insight",
-            )
-        return None
-
-    def _keep(self, table: Table, insight: Insight) -> None:
-        self._pending = None
-        self.remember(table, insight)
-        self._announce()
+    relations = exact_relations(survey.sample, names, Part(context, 0.9, 1.0))
+    return Insight(profiles, proposed, repeated or (), relations, repeated is not None)
 
 
 class LatestAnswer(Generic[Answer]):
@@ -276,19 +228,19 @@ class AttributeCache:
         entry = self._entries.get(name)
         return entry.error if entry is not None else None
 
-    def get(self, table: Table | SurveyedTable, wanted: Wanted) -> EncodedColumn | None:
+    def get(self, table: SurveyedTable, wanted: Wanted) -> EncodedColumn | None:
         """Return the encoded column, or None when it is being encoded or can't be."""
         name = wanted.spec.name
         entry = self._entries.get(name)
         if entry is not None and entry.wanted == wanted:
             return entry.encoded
-        if isinstance(table, Table) and table.rows <= ROWS_AT_ONCE:
+        if table.answers_at_once:
             self._entries[name] = _encode(table, wanted, Silent())
         else:
             self._start(table, wanted)
         return self._entries[name].encoded
 
-    def _start(self, table: Table | SurveyedTable, wanted: Wanted) -> None:
+    def _start(self, table: SurveyedTable, wanted: Wanted) -> None:
         name = wanted.spec.name
         self._entries[name] = _Entry(wanted)
 
@@ -306,27 +258,9 @@ class AttributeCache:
             self._announce(name)
 
 
-def _encode(table: Table | SurveyedTable, wanted: Wanted, context: Context) -> _Entry:
+def _encode(table: SurveyedTable, wanted: Wanted, context: Context) -> _Entry:
+    asked = wanted.spec, context, wanted.public, wanted.unit, wanted.together
     try:
-        if isinstance(table, SurveyedTable):
-            return _Entry(wanted, _encoded_in_batches(table, wanted, context))
-        encoded = encode_column(table, wanted.spec)
-        if wanted.unit is not None:
-            encoded = by_unit(wanted.unit, units_of(table, wanted.unit.columns), encoded)
-        if wanted.public is not None:
-            encoded = encoded.grouped(groups_by(table, wanted.public, context))
-        return _Entry(wanted, encoded)
+        return _Entry(wanted, table.survey.encoded_for(*asked))
     except SfumatoError as error:
         return _Entry(wanted, error=error)
-
-
-def _encoded_in_batches(table: SurveyedTable, wanted: Wanted, context: Context) -> EncodedColumn:
-    spec, unit, part = wanted.spec, wanted.unit, Part(context, 0.0, 0.3)
-    if wanted.public is not None:
-        encoded = table.survey.encoded(spec, part)
-        return table.survey.grouped(encoded, spec, wanted.public, Part(context, 0.3, 1.0))
-    if unit is None:
-        return table.survey.encoded(spec, context, wanted.together)
-    encoded = table.survey.encoded(spec, part, wanted.together and spec.name not in unit.constant)
-    counted = table.survey.by_unit(encoded.attribute, spec, unit, Part(context, 0.3, 1.0))
-    return replace(encoded, attribute=counted)

@@ -12,7 +12,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.project.document.model import Document
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.messages import Message
 
@@ -42,7 +41,7 @@ def mend(session: Session, remedy: Remedy, unfit: Callable[[], object]) -> None:
     if not remedy.deed.needs_rows:
         session.edit(words, mended(before, remedy))
         return
-    source, noise = column_source(session.held), session.noise
+    source, noise = session.survey, session.noise
     if source is None:
         return
 

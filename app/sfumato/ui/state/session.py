@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from PySide6.QtCore import QObject, Signal, SignalInstance
+from PySide6.QtCore import QCoreApplication, QObject, Signal, SignalInstance
 
 from sfumato.analysis.all_rows import AllRows, rows_of
 from sfumato.analysis.holdings import ReleaseBasis
@@ -33,14 +33,15 @@ from sfumato.formats.language import know_columns
 from sfumato.jobs import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
+from sfumato.project.release.table_survey import Survey
 from sfumato.ui.state.history import EditState, History, changed_place
 from sfumato.ui.state.insights import (
     AttributeCache,
     Insight,
-    Insights,
     LatestAnswer,
     SurveyedTable,
     Wanted,
+    insight_of,
 )
 from sfumato.ui.state.settings import MemoryLimit, MemoryStore, RecentProjects, Store
 from sfumato.ui.state.steps import Steps
@@ -142,10 +143,10 @@ class Session(QObject):
         self._limited = True
         self.panel = ""
         """The panel in sight, by its name: where edits are made."""
-        self.unplanned: Table | SurveyedTable | None = None
+        self.unplanned: SurveyedTable | None = None
         """The table that was just opened, as long as nobody has made a plan of it."""
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
-        self._insights = Insights(self.runner, self.profiles_changed.emit)
+        self._looked_at: SurveyedTable | None = None
         self._columns: LeavingColumns | None = None
         self._weighed: ShownColumns | None = None
         told_pooled, told_open = self.pooled_changed.emit, self.open_columns_changed.emit
@@ -163,28 +164,35 @@ class Session(QObject):
     def table(self) -> Table | None:
         """The table in memory; None before one is open, and where it is `long`."""
         held = self._state.table
-        return held if isinstance(held, Table) else None
+        return None if held is None else held.table.held
 
     @property
     def batched(self) -> SurveyedTable | None:
         """The table that is too long for memory and read in parts; None where it is not."""
-        held = self._state.table
-        return held if isinstance(held, SurveyedTable) else None
+        return self._state.table if self.table is None else None
 
     @property
     def source(self) -> Table | BatchedTable | None:
         """All rows, in memory or not: what releases are made from."""
-        return self.table if self.batched is None else self.batched.table
+        held = self._state.table
+        return None if held is None else held.table
 
     @property
-    def held(self) -> Table | SurveyedTable | None:
+    def held(self) -> SurveyedTable | None:
         """The table as it is held; see `table` and `long`."""
         return self._state.table
 
     @property
+    def survey(self) -> Survey | None:
+        """What is known of all rows; None before a table is open."""
+        held = self._state.table
+        return None if held is None else held.survey
+
+    @property
     def at_hand(self) -> Table | None:
         """The rows in memory: all, or a sample of a long table, for pictures and proposals."""
-        return self.table if self.batched is None else self.batched.sample
+        held = self._state.table
+        return None if held is None else held.sample
 
     @property
     def memory(self) -> float:
@@ -339,9 +347,8 @@ class Session(QObject):
     def open_table(
         self,
         text: str,
-        table: Table | SurveyedTable,
+        table: SurveyedTable,
         document: Document,
-        insight: Insight | None = None,
     ) -> None:
         """Put a table and the document about it in place, as one step of undo.
 
@@ -351,16 +358,12 @@ class Session(QObject):
             What the Edit menu calls it.
         table, document
             The table and what is decided about it.
-        insight
-            The columns' profiles, where they are known already.
         """
-        if insight is not None and isinstance(table, Table):
-            self._insights.remember(table, insight)
         self._history.push(text, self._state, panel=self.panel)
         self._history.forget_old_tables(table)
         self._move_to(EditState(document, table))
 
-    def attach_table(self, table: Table | SurveyedTable, document: Document | None = None) -> None:
+    def attach_table(self, table: SurveyedTable, document: Document | None = None) -> None:
         """Give the document the table it is about (after opening a project); not an edit.
 
         Parameters
@@ -516,9 +519,7 @@ class Session(QObject):
             return None
         unit = self.document.unit if spec.role is Role.SENSITIVE else None
         entry = self.document.entry_for(name)
-        together = (
-            isinstance(held, SurveyedTable) and entry is not None and len(entry.attributes) > 1
-        )
+        together = self.batched is not None and entry is not None and len(entry.attributes) > 1
         wanted = Wanted(spec, self._public_columns(name), unit, together)
         return self._attributes.get(held, wanted)
 
@@ -555,9 +556,18 @@ class Session(QObject):
 
         They are looked up in a job, after which `profiles_changed` is emitted.
         """
-        if self.batched is not None:
-            return self.batched.insight
-        return self._insights.get(self.table) if self.table is not None else None
+        held = self._state.table
+        if held is None or held.insight is not None or self._looked_at is held:
+            return None if held is None else held.insight
+
+        def keep(found: Insight) -> None:
+            held.insight = found
+            self.profiles_changed.emit()
+
+        self._looked_at = held
+        words = QCoreApplication.translate("Insights", "Looking at the columns")
+        self.runner.run(words, partial(insight_of, held.survey), keep, key="insight")
+        return None
 
     def pooled(self, releases: Sequence[ReleaseRecord]) -> tuple[PooledRows, ...]:
         """Return what pooling the rows of a unit restores; nothing while it is not known.
@@ -585,15 +595,16 @@ class Session(QObject):
         It is done in a job, after which `profiles_changed` is emitted.
         """
         source = self.batched
-        if source is None or source.insight.looked_for_units:
+        insight = self.insight()
+        if source is None or insight is None or insight.looked_for_units:
             return
 
         def keep(found: tuple[RepeatedUnit, ...]) -> None:
-            source.insight = replace(source.insight, repeated=found, looked_for_units=True)
+            source.insight = replace(insight, repeated=found, looked_for_units=True)
             self.profiles_changed.emit()
 
         words = self.tr("Looking for rows that belong together")
-        self.runner.run(words, partial(repeated_units, source.table), keep, key="units")
+        self.runner.run(words, partial(repeated_units, source.in_batches), keep, key="units")
 
     def all_rows(self, policy: Document | None = None) -> AllRows | None:
         """Return all rows by a policy, for a job to go through; None without a table.

@@ -30,7 +30,7 @@ from sfumato.project.source import (
 from sfumato.project.source_changes import awaits_comparison, compared
 from sfumato.project.store.remembered import Remembered
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.state.insights import SurveyedTable, look_at_batches
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.messages import Action, MessageKind
 
@@ -67,7 +67,7 @@ class SourceReader(QObject):
 
         memory, remembered = self._session.memory, self._remembered()
 
-        def work(context: Context) -> tuple[Table | SurveyedTable, Document]:
+        def work(context: Context) -> tuple[SurveyedTable, Document]:
             found = locate_source(document, path, Part(context, 0.0, 0.2), remembered)
             return _opened(found, Part(context, 0.2, 1.0), None, memory, remembered)
 
@@ -87,15 +87,13 @@ class SourceReader(QObject):
             key=TOPIC,
         )
 
-    def _take(
-        self, sought: TableSource | None, found: tuple[Table | SurveyedTable, Document]
-    ) -> None:
+    def _take(self, sought: TableSource | None, found: tuple[SurveyedTable, Document]) -> None:
         """Attach the table, unless another is open by now; what was edited meanwhile stays."""
         if self._session.document.source == sought:
             self._attach(found[0], found[1].source)
             self._compare_versions()
 
-    def _attach(self, table: Table | SurveyedTable, source: TableSource | None) -> None:
+    def _attach(self, table: SurveyedTable, source: TableSource | None) -> None:
         self._session.attach_table(table, replace(self._session.document, source=source))
 
     def _compare_versions(self) -> None:
@@ -190,13 +188,11 @@ class SourceReader(QObject):
         if project is None or not session.save():
             return
 
-        def work(context: Context) -> Table | SurveyedTable:
+        def work(context: Context) -> SurveyedTable:
             table = accept(project, context=Part(context, 0.0, 0.5), memory=memory)
-            if isinstance(table, Table):
-                return table
-            return look_at_batches(table, Part(context, 0.5, 1.0))
+            return SurveyedTable.of(table, Part(context, 0.5, 1.0))
 
-        def accepted(table: Table | SurveyedTable) -> None:
+        def accepted(table: SurveyedTable) -> None:
             session.attach_table(table, _going_on(session.document, project.document))
             session.ledger_changed.emit()
             words = self.tr("The new edition has {rows} {rows:row|rows}.")
@@ -235,12 +231,13 @@ def _opened(
     beside: Path | None,
     memory: float,
     remembered: Remembered | None,
-) -> tuple[Table | SurveyedTable, Document]:
+) -> tuple[SurveyedTable, Document]:
     """Open the document's source table, in parts where it would take more memory, in bytes."""
     source = document.source
     room = beside or (source.folder if source is not None else None)
     if room is not None and exceeds_memory(document, memory):
         found = open_long_source(document, Part(context, 0.0, 0.4), room, remembered)
         if found is not None:
-            return look_at_batches(found[0], Part(context, 0.4, 1.0)), found[1]
-    return open_source(document, context, beside, remembered)
+            return SurveyedTable.of(found[0], Part(context, 0.4, 1.0)), found[1]
+    table, document = open_source(document, context, beside, remembered)
+    return SurveyedTable.of(table), document

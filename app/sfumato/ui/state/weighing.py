@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from sfumato.analysis.shown_columns import ShownColumns
     from sfumato.analysis.verdicts import Readiness
     from sfumato.engine.core.progress import Context
-    from sfumato.engine.table.table import Table
 
 LOOKS: Final = {
     Standing.DANGER: "danger",
@@ -33,7 +32,7 @@ class WeighedSession(OpenSession, Protocol):
     steps: Steps
 
     @property
-    def held(self) -> Table | SurveyedTable | None:
+    def held(self) -> SurveyedTable | None:
         """The table as it is held."""
 
     def shown_columns(self) -> ShownColumns | None:

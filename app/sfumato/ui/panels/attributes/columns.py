@@ -24,13 +24,11 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.table_survey import (
-    TableSurvey,
+    Survey,
     measured_for_unit,
-    surveyed,
 )
 from sfumato.project.release.units import beyond_largest, unit_of_columns, unit_sentence
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
@@ -329,7 +327,7 @@ class _UnitTold:
 
 def _proposed(
     document: Document,
-    source: Table | TableSurvey,
+    survey: Survey,
     columns: Sequence[str],
     most_rows: int | None,
     noise: KeyedNoise,
@@ -342,12 +340,11 @@ def _proposed(
     """
     context.report(0.0, "Looking for what is the same in rows that belong together")
     price = None
-    if most_rows is None and isinstance(source, Table):
+    if most_rows is None and (table := survey.table.held) is not None:
         alone = document.with_unit(None)
         with suppress(SfumatoError):  # the unit or the policy say what is wrong
-            price = price_of_unit(alone, source, columns, noise, Part(context, 0.1, 0.9))
+            price = price_of_unit(alone, table, columns, noise, Part(context, 0.1, 0.9))
             most_rows = price.proposed
-    survey = surveyed(source)
     unit, largest = unit_of_columns(document, survey, columns, most_rows, context)
     document = measured_for_unit(document.with_unit(unit), survey, noise)
     return document, _UnitTold(document.unit, beyond_largest(unit, largest), price)
@@ -554,11 +551,10 @@ class UnitCard(Card):
     def _state(self, columns: tuple[str, ...], most_rows: int | None) -> None:
         """Protect by columns, once a job has found what is the same in rows that share them."""
         session = self._session
-        before, table, batched = session.document, session.table, session.batched
-        source = table if batched is None else batched.survey
-        if source is None:
+        before, survey = session.document, session.survey
+        if survey is None:
             return
-        work = partial(_proposed, before, source, columns, most_rows, session.noise)
+        work = partial(_proposed, before, survey, columns, most_rows, session.noise)
         title = tr("Looking for what is the same in rows of one {unit}")
         name = " + ".join(columns)
 

@@ -47,7 +47,7 @@ from sfumato.project.document.edits import (
 )
 from sfumato.project.document.model import Document
 from sfumato.project.release.byproducts import released_weights
-from sfumato.project.release.table_survey import surveyed, with_fixed_domains
+from sfumato.project.release.table_survey import with_fixed_domains
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import filled_in
@@ -70,7 +70,7 @@ from sfumato.ui.panels.attributes.columns import (
 )
 from sfumato.ui.panels.attributes.detail import Detail
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.state.insights import ROWS_AT_ONCE, column_source
+from sfumato.ui.state.insights import ROWS_AT_ONCE
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column, row
 from sfumato.ui.widgets.messages import MessageKind, error_words
 from sfumato.ui.widgets.paint_queue import Steps
@@ -351,7 +351,7 @@ class AttributesPanel(Panel):
     def _edit(self, text: str, document: Document) -> None:
         """Make an edit, after looking up what it asks for: domains, and what a unit draws once."""
         session, before = self.session, self.session.document
-        source, rows = column_source(session.held), session.table
+        source, rows = session.survey, session.table
         waiting = [spec for spec in document.sensitive if needs_domain(spec)]
         unit_draws = document.unit is not None and newly_sensitive(document, before)
         if source is None or not (waiting or unit_draws):
@@ -359,7 +359,7 @@ class AttributesPanel(Panel):
             return
         known = {spec.name: self._known_domain(spec) for spec in waiting}
         domains = {name: domain for name, domain in known.items() if domain is not None}
-        survey = surveyed(source)
+        survey = source
 
         def complete(context: Context) -> Document:
             changed = with_fixed_domains(document, survey, domains)

@@ -23,6 +23,7 @@ from sfumato.formats.reading import Place, ReadOptions, detect_options, read_kno
 from sfumato.jobs import Ending, Job
 from sfumato.project.document.model import Document, TableSource
 from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import batched_source_at, check_keys, source_read, title_of
 from sfumato.resources import resource_path
@@ -33,11 +34,8 @@ from sfumato.ui.panels.data import PANEL
 from sfumato.ui.panels.data.loaded_page import LoadedPage
 from sfumato.ui.panels.import_page import ImportPage
 from sfumato.ui.state.insights import (
-    Insight,
     SurveyedTable,
-    column_source,
-    look_at,
-    look_at_batches,
+    insight_of,
 )
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.files import table_filters
@@ -69,15 +67,12 @@ class Loaded:
         The table.
     document
         What is decided about it now.
-    insight
-        Its columns' profiles and proposals.
     kept
         Whether the decisions about an earlier table were taken over.
     """
 
-    table: Table | SurveyedTable
+    table: SurveyedTable
     document: Document
-    insight: Insight
     kept: bool
 
 
@@ -113,40 +108,36 @@ def load(
         Those made already: their record keys have to be read as they were.
     """
     path = path.absolute() if isinstance(path, Path) else path
-    table: Table | SurveyedTable
     part = Part(context, 0.0, 0.4)
     if isinstance(path, Path) and (
         found := batched_source_at(path, options, memory, path.parent, part)
     ):
         if releases:
             check_keys(document, found[0], path, options, releases)
-        table = look_at_batches(found[0], Part(context, 0.4, 1.0))
-        return _loaded(table, table.insight, found[1], document)
+        return _loaded(found[0], found[1], document, Part(context, 0.4, 1.0))
     result, digest = read_known(path, options, Part(context, 0.0, 0.8))
     if releases:
         check_keys(document, result.table, path, options, releases)
-    insight = look_at(result.table, Part(context, 0.8, 1.0))
     source = source_read(path, digest, options, result)
-    return _loaded(result.table, insight, source, document)
+    return _loaded(result.table, source, document, Part(context, 0.8, 1.0))
 
 
 def _loaded(
-    table: Table | SurveyedTable,
-    insight: Insight,
-    source: TableSource,
-    document: Document,
+    table: Table | BatchedTable, source: TableSource, document: Document, context: Context
 ) -> Loaded:
-    """Return a table with the document that goes with it; see `load`."""
-    names = [proposal.spec.name for proposal in insight.proposals]
+    """Return a table that was looked at, with the document that goes with it; see `load`."""
+    looked_at = SurveyedTable.of(table, Part(context, 0.0, 0.7))
+    insight = looked_at.insight = insight_of(looked_at.survey, Part(context, 0.7, 1.0))
+    columns = tuple(proposal.spec for proposal in insight.proposals)
+    names = [spec.name for spec in columns]
     kept = bool(document.columns) and {c.name for c in document.columns} == set(names)
     if kept:
         ordered = tuple(document.column(name) for name in names)
         changed = replace(document, source=source, columns=ordered)
     else:
-        columns = tuple(proposal.spec for proposal in insight.proposals)
         options = ReadOptions.from_dict(dict(source.options))
         changed = Document(title=title_of(source.place, options), source=source, columns=columns)
-    return Loaded(table, changed, insight, kept)
+    return Loaded(looked_at, changed, kept)
 
 
 SHOWN = 4
@@ -422,13 +413,12 @@ class DataPanel(Panel):
         def work(context: Context) -> Loaded:
             found = load(path, detect_options(path), Document(), Part(context, 0.0, 0.7), memory)
             context.report(0.7, "Deciding who gets what")
-            source = column_source(found.table)
-            assert source is not None
-            decided = apply_rules(rules, source, found.document, path.parent, noise)
+            survey = found.table.survey
+            decided = apply_rules(rules, survey, found.document, path.parent, noise)
             return replace(found, document=decided)
 
         def take(found: Loaded) -> None:
-            session.open_table(words, found.table, found.document, found.insight)
+            session.open_table(words, found.table, found.document)
             self._settle()
             session.panel_requested.emit("policy")
 
@@ -524,7 +514,7 @@ class DataPanel(Panel):
     def _take(self, loaded: Loaded) -> None:
         name = loaded.document.title
         text = self.tr("Open {table}").format(table=name)
-        self.session.open_table(text, loaded.table, loaded.document, loaded.insight)
+        self.session.open_table(text, loaded.table, loaded.document)
         source, sample = loaded.document.source, resource_path("samples", "clinic.csv")
         is_blank = source is not None and source.place == sample
         self.session.unplanned = None if loaded.kept or is_blank else loaded.table

@@ -25,14 +25,14 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called, recommended
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH
 from sfumato.project.document.edits import state_level, with_entry, without_entry
 from sfumato.project.document.entry_plan import unit_refusal
 from sfumato.project.document.members import with_members
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.byproducts import weight_column
-from sfumato.project.release.table_survey import TableSurvey, first_settings
+from sfumato.project.release.table_survey import Survey, first_settings
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text
@@ -59,7 +59,7 @@ from sfumato.ui.panels.policy.mechanisms.base import of_unit
 from sfumato.ui.panels.policy.views_card import ViewsCard
 from sfumato.ui.panels.policy.whole_plan import PlanProposer
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.state.insights import ROWS_AT_ONCE, column_source
+from sfumato.ui.state.insights import ROWS_AT_ONCE, SurveyedTable
 from sfumato.ui.widgets.fields import SliderField
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, boxed, row
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts, error_words
@@ -72,9 +72,8 @@ VALUES_AT_ONCE: Final = 2_000
 """Up to this many values the settings that a mechanism begins with are found in milliseconds."""
 
 
-def _is_quick(attribute: Attribute, source: Table | TableSurvey | None, mechanism: str) -> bool:
-    rows = ROWS_AT_ONCE + 1 if isinstance(source, TableSurvey) else source.rows if source else 0
-    if mechanism_called(mechanism).needs_groups and rows > ROWS_AT_ONCE:
+def _is_quick(attribute: Attribute, table: SurveyedTable | None, mechanism: str) -> bool:
+    if mechanism_called(mechanism).needs_groups and not (table is None or table.answers_at_once):
         return False
     if attribute.numbers is not None:
         return len(attribute.numbers) <= ROWS_AT_ONCE
@@ -83,7 +82,7 @@ def _is_quick(attribute: Attribute, source: Table | TableSurvey | None, mechanis
 
 def _first_settings(
     document: Document,
-    source: Table | TableSurvey | None,
+    source: Survey | None,
     attributes: tuple[Attribute, ...],
     mechanism: str,
     noise: KeyedNoise,
@@ -467,10 +466,10 @@ class PolicyPanel(Panel):
         attributes = tuple(replace(known[name], hierarchy=recipes.get(name)) for name in names)
         text = tr("Protect {name}", name=" + ".join(names))
         protect = partial(self._protect, text, session.document, attributes, mechanism)
-        source = column_source(session.held)
+        source = session.survey
         begin = partial(_first_settings, session.document, source, attributes, mechanism)
         work = partial(begin, session.noise)
-        if not all(_is_quick(each, source, mechanism) for each in attributes):
+        if not all(_is_quick(each, session.held, mechanism) for each in attributes):
             title = tr("Working out the protection of {name}", name=" + ".join(names))
             taken = session.unless_changed(text, protect)
             job = session.runner.run(title, work, taken, self._refuse, key=JOB)

@@ -49,7 +49,6 @@ from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.base import catch_up
 from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
@@ -91,7 +90,7 @@ def propose_hierarchies(
     session: Session, then: Callable[[], object], refuse: Callable[[SfumatoError], None]
 ) -> None:
     """Give every quasi-identifier without a hierarchy one, in a job, as one edit."""
-    table = column_source(session.held)
+    table = session.survey
     if table is None:
         return
     before, text = session.document, tr("Propose hierarchies")

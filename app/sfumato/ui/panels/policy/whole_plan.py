@@ -141,7 +141,7 @@ class PlanProposer(QObject):
         session, words = self._session, tr("Fill the board")
         document, table, opened = session.document, session.table, session.unplanned
         session.unplanned = None
-        if table is None or table is not opened or table.rows > MOST_ROWS:
+        if table is None or session.held is not opened or table.rows > MOST_ROWS:
             return
         if document.policy or document.recipients:
             return

@@ -51,7 +51,6 @@ from sfumato.ui.panels.attributes.hierarchy.preview import (
     relabelled,
     renamed,
 )
-from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import WrappedCheckBox
 from sfumato.ui.widgets.layout import Badge, ScrollPage, button, clear_layout, column, row
@@ -246,7 +245,7 @@ class HierarchyDialog(Dialog):
 
     def _load(self) -> None:
         session = self.session
-        table, spec = column_source(session.held), session.document.column(self.name)
+        table, spec = session.survey, session.document.column(self.name)
         if table is None:
             return
         recipe = session.document.hierarchies.get(self.name)
@@ -344,7 +343,7 @@ class HierarchyDialog(Dialog):
 
     def _propose(self, _checked: bool = False) -> None:
         session, name = self.session, self.name
-        table, spec = column_source(session.held), session.document.column(name)
+        table, spec = session.survey, session.document.column(name)
         if table is not None:
             self._run(
                 self.tr("Looking at the values"),

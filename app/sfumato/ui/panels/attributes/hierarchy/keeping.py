@@ -15,7 +15,6 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.hierarchies import Recipe, propose_hierarchy
-from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document
 from sfumato.project.publication.hierarchy_files import (
@@ -38,7 +37,7 @@ from sfumato.ui.panels.attributes.hierarchy.preview import (
     ground_of,
     outcome_of,
 )
-from sfumato.ui.state.insights import ROWS_AT_ONCE, SurveyedTable, column_source
+from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import (
@@ -123,7 +122,7 @@ class HierarchyFilesDialog(Dialog):
 
     def open_paths(self, paths: list[Path]) -> None:
         """Read files, and the files in folders, after those that are there already."""
-        table, document = column_source(self._session.held), self._session.document
+        table, document = self._session.survey, self._session.document
         if table is None:
             return
         known = list(self.files)
@@ -137,7 +136,7 @@ class HierarchyFilesDialog(Dialog):
 
     def _change(self, place: int, column: object) -> None:
         """Read a file again, for another column."""
-        table, document = column_source(self._session.held), self._session.document
+        table, document = self._session.survey, self._session.document
         if table is None:
             return
         known = list(self.files)
@@ -230,7 +229,7 @@ class HierarchyFilesDialog(Dialog):
 
 @dataclass(frozen=True)
 class _KnownNames:
-    table: Table | SurveyedTable
+    table: SurveyedTable
     spec: ColumnSpec
     recipe: Recipe
     outcome: DraftOutcome | None = None
@@ -304,8 +303,7 @@ class HierarchySection(QWidget):
         if known is not None and replace(known, outcome=None) == asked:
             return known.outcome
         known = self._known[name] = asked
-        short = isinstance(table, Table) and table.rows <= ROWS_AT_ONCE
-        if short and not _takes_a_while(recipe):
+        if table.answers_at_once and not _takes_a_while(recipe):
             known = self._known[name] = replace(known, outcome=_outcome(table, spec, recipe))
         else:
             self._session.runner.run(
@@ -325,7 +323,7 @@ class HierarchySection(QWidget):
 
     def _propose(self) -> None:
         """Give the column the hierarchy that its kind suggests."""
-        name, table = self._shown, column_source(self._session.held)
+        name, table = self._shown, self._session.survey
         if table is None:
             return
         document = self._session.document
@@ -373,11 +371,9 @@ def _takes_a_while(recipe: Recipe) -> bool:
     return not isinstance(draft, Recipe) and len(draft) > 5000
 
 
-def _outcome(table: Table | SurveyedTable, spec: ColumnSpec, recipe: Recipe) -> DraftOutcome:
-    source = column_source(table)
-    assert source is not None
+def _outcome(table: SurveyedTable, spec: ColumnSpec, recipe: Recipe) -> DraftOutcome:
     try:
-        ground = ground_of(spec, source.column(spec.name))
+        ground = ground_of(spec, table.survey.column(spec.name))
     except SfumatoError as error:
         return DraftOutcome(error=error)
     return outcome_of(ground, recipe)

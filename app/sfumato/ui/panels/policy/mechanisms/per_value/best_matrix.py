@@ -11,11 +11,9 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.best_matrix import BestMatrixOffer, offer_best_matrix
 from sfumato.analysis.mechanism_choice import behind_source
 from sfumato.engine.core.progress import Context, Part
-from sfumato.project.release.table_survey import surveyed
 from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.look.wording import quoted, spoken, typeset
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import button
 
@@ -53,11 +51,11 @@ class BestMatrixProposer(QObject):
     def propose(self) -> None:
         """Find the matrix in a job."""
         session, name = self._session, self._name
-        document, keys, held = session.document, session.keys, column_source(session.held)
+        document, keys, held = session.document, session.keys, session.survey
         entry, known = document.entry_for(name), session.attribute(name)
         if entry is None or known is None or held is None:
             return
-        source = surveyed(held)
+        source = held
         attribute = known.attribute
 
         def work(context: Context) -> BestMatrixOffer:
