@@ -391,13 +391,8 @@ class ViewsCard(Card):
             told += tuple(one.sentence for one in given_back(document, left, Silent()))
             return (*found, *others), virtual, told
 
-        job = self.session.runner.run(
-            tr("Counting what each recipient sees"),
-            count,
-            partial(self._take, asked),
-            partial(self._refuse_count, asked),
-            key=COUNT_JOB,
-        )
+        title = tr("Counting what each recipient sees")
+        job = self.session.runner.run(title, count, self._take, self._refuse, key=COUNT_JOB)
         job.finished.connect(partial(self._stopped, asked, job))
 
     def _show(self) -> None:
@@ -461,9 +456,7 @@ class ViewsCard(Card):
         super().resizeEvent(event)
         self._lay_out()
 
-    def _take(self, asked: tuple[object, ...], found: _Counted) -> None:
-        if asked != self._asked:
-            return
+    def _take(self, found: _Counted) -> None:
         self._found, self._seen_together, told = found
         say(self._kept, "\n".join(map(typeset, told)))
         self.refresh()
@@ -476,10 +469,6 @@ class ViewsCard(Card):
         if stopped and self.session.batched is not None:
             self._read = self._asked = None
             self.refresh()
-
-    def _refuse_count(self, asked: tuple[object, ...], error: SfumatoError) -> None:
-        if asked == self._asked:
-            self._refuse(error)
 
     def _refuse(self, error: SfumatoError) -> None:
         say(self._problem, error_words(error))

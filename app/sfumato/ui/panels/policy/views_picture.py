@@ -193,9 +193,8 @@ class ViewsPicture(QWidget):
     def _take(self, wanted: tuple[object, ...], keeping: NodeSet) -> None:
         kept = [each for each in self._searched if each[0][0] is wanted[0]]  # of this table
         self._searched = [*kept, (wanted, keeping)][-MOST_KEPT:]
-        if wanted == self._asked:
-            self._show_nodes(keeping)
-            self._show()
+        self._show_nodes(keeping)
+        self._show()
 
     def _show_nodes(self, keeping: NodeSet) -> None:
         self._show_parts(True)

@@ -101,7 +101,6 @@ class EstimatesPage(PlotPage):
         super().__init__(session)
         self._session = session
         self._preview: NumberPreview | None = None
-        self._asked: object = None
         self.quantiles, self.regression = (
             PlotView(session.chooser, self, session.message.emit) for _ in range(2)
         )
@@ -172,24 +171,16 @@ class EstimatesPage(PlotPage):
             return
         self._session.runner.cancel(JOB)
         place, ticked = self.picker.places[0], self.beside.names
-        self._asked = asked = (preview, place, ticked)
         if not ticked or preview.recovery is None:
             several = len(preview.sample.attributes) > 1
-            self._show_regression(asked, preview.regressions[place])
+            self._show_regression(preview, preview.regressions[place])
             self.regression_note.setVisible(several)
             return
-        self._session.runner.run(
-            tr("Estimating a regression"),
-            partial(preview.recovery.regression, place, ticked),
-            partial(self._show_regression, asked),
-            partial(self._show_obstacle, asked),
-            key=JOB,
-        )
+        work = partial(preview.recovery.regression, place, ticked)
+        take, title = partial(self._show_regression, preview), tr("Estimating a regression")
+        self._session.runner.run(title, work, take, self._show_obstacle, key=JOB)
 
-    def _show_regression(self, asked: object, data: EstimatesData | None) -> None:
-        preview = self._preview
-        if asked is not self._asked or preview is None:
-            return
+    def _show_regression(self, preview: NumberPreview, data: EstimatesData | None) -> None:
         _show(self.regression, data)
         self.regression_note.show()
         if data is None:
@@ -209,10 +200,8 @@ class EstimatesPage(PlotPage):
             told += " " + tr("Columns that are released as they are enter as they are.")
         self.regression_note.setText(told)
 
-    def _show_obstacle(self, asked: object, error: SfumatoError) -> None:
+    def _show_obstacle(self, error: SfumatoError) -> None:
         """Say why there is no such regression."""
-        if asked is not self._asked:
-            return
         _show(self.regression, None)
         self.regression_note.setText(error_words(error))
         self.regression_note.show()

@@ -338,7 +338,6 @@ class UtilityPage(PlotPage):
         super().__init__(session, parent)
         self._session = session
         self._tables: TwoWayTables | None = None
-        self._asked: object = None
         self.note = label("", "muted", wrap=True)
         self.worth = WorthLine(self)
         self.beside = ChoiceField(parent=self, name=tr("Two-way table with"), least=160)
@@ -383,22 +382,16 @@ class UtilityPage(PlotPage):
         """Estimate the two-way table with the chosen column, where one is chosen."""
         self._session.runner.cancel(TWO_WAY_JOB)
         chosen = str(self.beside.value or "")
-        self._asked = asked = (self._tables, chosen)
         if self._tables is None or not chosen:
             self.table.hide()
             self.table_note.hide()
             return
+        title, work = tr("Estimating a two-way table"), partial(self._tables.table, chosen)
         self._session.runner.run(
-            tr("Estimating a two-way table"),
-            partial(self._tables.table, chosen),
-            partial(self._show_table, asked),
-            partial(self._show_obstacle, asked),
-            key=TWO_WAY_JOB,
+            title, work, self._show_table, self._show_obstacle, key=TWO_WAY_JOB
         )
 
-    def _show_table(self, asked: object, data: UtilityData) -> None:
-        if asked is not self._asked:
-            return
+    def _show_table(self, data: UtilityData) -> None:
         self.table.show_plot(partial(build_utility_frequencies, data))
         self.table.show()
         say(
@@ -409,9 +402,7 @@ class UtilityPage(PlotPage):
             ),
         )
 
-    def _show_obstacle(self, asked: object, error: SfumatoError) -> None:
+    def _show_obstacle(self, error: SfumatoError) -> None:
         """Say why there is no such table."""
-        if asked is not self._asked:
-            return
         self.table.hide()
         say(self.table_note, error_words(error))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from sfumato.analysis.generalized_table import (
     NodeMeasure,
@@ -26,6 +26,7 @@ from sfumato.project.publication.generalization_pipeline import (
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.paint_queue import delayed
 
 SEARCH: Final = "generalized search"
 MEASURE: Final = "generalized measure"
@@ -68,10 +69,7 @@ class NodeFinding(QObject):
         self.view: PublishedView | None = None
         self.view_error: SfumatoError | None = None
         self.nodes: dict[Node, NodeMeasure] = {}
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(PATIENCE_MILLISECONDS)
-        self._timer.timeout.connect(self.search)
+        self._timer = delayed(self, self.search, PATIENCE_MILLISECONDS)
 
     # ----- what is known
 
@@ -136,16 +134,11 @@ class NodeFinding(QObject):
         """Search for what is asked now."""
         self._timer.stop()
         table = self._session.source
-        question = self._question()
-        if table is None or not question:
+        if table is None or not self._asked:
             return
-        self._session.runner.run(
-            tr("Searching for safe generalizations"),
-            partial(find, self._session.document, table),
-            partial(self._take, question),
-            partial(self._fail, question),
-            key=SEARCH,
-        )
+        title = tr("Searching for safe generalizations")
+        work = partial(find, self._session.document, table)
+        self._session.runner.run(title, work, self._take, self._fail, key=SEARCH)
         self.changed.emit()
 
     def stop(self) -> None:
@@ -155,10 +148,8 @@ class NodeFinding(QObject):
         self._answered = self._asked
         self.changed.emit()
 
-    def _take(self, question: tuple[object, ...], found: PipelineResult) -> None:
-        if question != self._asked:
-            return
-        self._answered, self.found, self.error = question, found, None
+    def _take(self, found: PipelineResult) -> None:
+        self._answered, self.found, self.error = self._asked, found, None
         self.changed.emit()
         if found.searched is not None:
             result = found.searched.result
@@ -168,10 +159,9 @@ class NodeFinding(QObject):
             self.want(list(dict.fromkeys(order))[:MEASURED_BY_ITSELF])
             self.refresh_view()
 
-    def _fail(self, question: tuple[object, ...], error: SfumatoError) -> None:
-        if question == self._asked:
-            self._answered, self.error = question, error
-            self.changed.emit()
+    def _fail(self, error: SfumatoError) -> None:
+        self._answered, self.error = self._asked, error
+        self.changed.emit()
 
     # ----- measuring
 
@@ -199,17 +189,11 @@ class NodeFinding(QObject):
         if self.found is None or not self._wanted:
             return
         batch = tuple(self._wanted[:AT_ONCE])
-        self._session.runner.run(
-            tr("Measuring what is lost, {count} to go", count=len(self._wanted)),
-            partial(measure, self.found.prepared, batch),
-            partial(self._keep, self._asked),
-            partial(self._stop_measuring),
-            key=MEASURE,
-        )
+        title = tr("Measuring what is lost, {count} to go", count=len(self._wanted))
+        work = partial(measure, self.found.prepared, batch)
+        self._session.runner.run(title, work, self._keep, self._stop_measuring, key=MEASURE)
 
-    def _keep(self, question: tuple[object, ...], measured: tuple[NodeMeasure, ...]) -> None:
-        if question != self._asked:
-            return
+    def _keep(self, measured: tuple[NodeMeasure, ...]) -> None:
         self.nodes.update({each.node: each for each in measured})
         self._wanted = [node for node in self._wanted if node not in self.nodes]
         self.measured.emit()
@@ -238,20 +222,12 @@ class NodeFinding(QObject):
         if node is None:
             self._session.runner.cancel(LOOK)
             return
+        title, work = tr("Making the generalized table"), partial(look, document, searched, node)
+        take = partial(self._show_view, error=None)
         self._session.runner.run(
-            tr("Making the generalized table"),
-            partial(look, document, searched, node, population),
-            partial(self._show_view, wanted),
-            partial(self._refuse_view, wanted),
-            key=LOOK,
+            title, partial(work, population), take, partial(self._show_view, None), key=LOOK
         )
 
-    def _show_view(self, wanted: tuple[object, ...], view: PublishedView) -> None:
-        if wanted == self._viewed:
-            self.view = view
-            self.looked.emit()
-
-    def _refuse_view(self, wanted: tuple[object, ...], error: SfumatoError) -> None:
-        if wanted == self._viewed:
-            self.view_error = error
-            self.looked.emit()
+    def _show_view(self, view: PublishedView | None, error: SfumatoError | None) -> None:
+        self.view, self.view_error = view, error
+        self.looked.emit()
