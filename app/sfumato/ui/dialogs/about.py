@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from PySide6.QtCore import QCoreApplication, Qt, qVersion
+from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QFontDatabase, QGuiApplication, QIcon
 from PySide6.QtWidgets import QGridLayout, QLabel, QPlainTextEdit, QWidget
 
@@ -35,11 +35,8 @@ class AboutDialog(Dialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(
-            QCoreApplication.translate("AboutDialog", "Sfumato {version}").format(
-                version=__version__
-            ),
-            QCoreApplication.translate(
-                "AboutDialog",
+            self.tr("Sfumato {version}").format(version=__version__),
+            self.tr(
                 "Releases one table about individuals at many trust levels, and shows what every"
                 " coalition of recipients would learn.",
             ),
@@ -94,9 +91,8 @@ class BugDialog(Dialog):
 
     def __init__(self, report: BugReport, parent: QWidget | None = None) -> None:
         super().__init__(
-            QCoreApplication.translate("BugDialog", "Something in Sfumato failed"),
-            QCoreApplication.translate(
-                "BugDialog",
+            self.tr("Something in Sfumato failed"),
+            self.tr(
                 "Your work is safe, and nothing was changed by this: {title}. Please send the"
                 " details below to the makers; they hold no value of your table.",
             ).format(title=report.title),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Self
 
-from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -198,6 +198,11 @@ class PassphraseDialog(Dialog):
         self.add_cancel()
         self.submit = self.add_primary(action, self.submitted.emit)
         self.submit.setEnabled(False)
+        self.first.textChanged.connect(self._judge)
+
+    def _judge(self) -> None:
+        """Let it be handed over once there is something."""
+        self.submit.setEnabled(bool(self.passphrase))
 
     @property
     def passphrase(self) -> str:
@@ -237,11 +242,9 @@ class OpenPassphraseDialog(PassphraseDialog):
     """The person has a recovery sheet, and no passphrase any more."""
 
     def __init__(self, project: str, parent: QWidget | None = None) -> None:
-        tr = QCoreApplication.translate
-        words = tr("OpenPassphraseDialog", "Open {project}")
-        told = tr("OpenPassphraseDialog", "Open")
+        words = self.tr("Open {project}")
+        told = self.tr("Open")
         super().__init__(words.format(project=project), "", told, parent)
-        self.first.textChanged.connect(lambda text: self.submit.setEnabled(bool(text)))
         self.forgot = self.add_button(
             self.tr("&Forgot the passphrase?"),
             self._forget,
@@ -270,17 +273,15 @@ class NewPassphraseDialog(PassphraseDialog):
         parent: QWidget | None = None,
         words: tuple[str, str, str] | None = None,
     ) -> None:
-        tr = QCoreApplication.translate
         title, text, action = words or (
-            tr("NewPassphraseDialog", "Choose a passphrase for {project}").format(project=project),
-            tr(
-                "NewPassphraseDialog",
+            self.tr("Choose a passphrase for {project}").format(project=project),
+            self.tr(
                 "It protects the secret that every release is made with. Whoever has both the"
                 " project and the passphrase can tell which released values are true. A lost"
                 " passphrase is replaced by a recovery sheet alone, which you make and print under"
                 " File.",
             ),
-            tr("NewPassphraseDialog", "Create project"),
+            self.tr("Create project"),
         )
         super().__init__(title, text, action, parent)
         self.second = SecretField(self.tr("Show the passphrase"), self)
@@ -303,7 +304,6 @@ class NewPassphraseDialog(PassphraseDialog):
         QWidget.setTabOrder(self.first, self.second)
         QWidget.setTabOrder(self.second, self.aware)
         QWidget.setTabOrder(self.aware, self.submit)
-        self.first.textChanged.connect(self._judge)
         self.first.textChanged.connect(lambda: self.aware.setChecked(False))
         self.second.textChanged.connect(self._judge)
         self.aware.toggled.connect(self._judge)
@@ -354,14 +354,12 @@ class UnsealedDialog(Dialog):
     """
 
     def __init__(self, project: str, error: NotSealed, parent: QWidget | None = None) -> None:
-        tr = QCoreApplication.translate
         titles = {
-            frozenset({ProjectPart.NEVER_SEALED}): tr("UnsealedDialog", "{project} has no seal"),
-            frozenset({ProjectPart.OLDER}): tr("UnsealedDialog", "{project} is an older copy"),
+            frozenset({ProjectPart.NEVER_SEALED}): self.tr("{project} has no seal"),
+            frozenset({ProjectPart.OLDER}): self.tr("{project} is an older copy"),
         }
-        changed = tr("UnsealedDialog", "{project} was changed outside Sfumato")
-        words = tr(
-            "UnsealedDialog",
+        changed = self.tr("{project} was changed outside Sfumato")
+        words = self.tr(
             "Nothing has been written and no unfinished work was carried out. The safest"
             " course is to restore a copy from before the change. You can also open the"
             " project read-only, to inspect it and save its rules. Accept it as it stands"

@@ -12,12 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
     QActionGroup,
     QColor,
-    QEnterEvent,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
@@ -199,13 +198,13 @@ class StepButton(QAbstractButton):
         self._icon_name = icon
         self._state = PanelState.EMPTY
         self._reason = ""
-        self._hovered = False
         self.compact = False
         self.setText(title)
         self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setFixedHeight(scaled(self.HEIGHT))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)  # drawn anew under the pointer
         self._describe()
 
     @property
@@ -231,18 +230,6 @@ class StepButton(QAbstractButton):
         width = scaled(NARROW if self.compact else WIDE) - 2 * Space.INSIDE
         return QSize(width, scaled(self.HEIGHT))
 
-    def enterEvent(self, event: QEnterEvent) -> None:
-        """Show that the step can be clicked."""
-        super().enterEvent(event)
-        self._hovered = True
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Show the step at rest."""
-        super().leaveEvent(event)
-        self._hovered = False
-        self.update()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the step."""
         del event
@@ -266,7 +253,7 @@ class StepButton(QAbstractButton):
         theme = current_theme()
         area = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         painter.setPen(Qt.PenStyle.NoPen)
-        if self.isChecked() or self._hovered or self.isDown():
+        if self.isChecked() or self.underMouse() or self.isDown():
             painter.setBrush(QColor(theme.selected if self.isChecked() else theme.hover))
             if theme.style.strong and self.isChecked():
                 painter.setPen(QPen(QColor(theme.style.text), 1))

@@ -38,14 +38,12 @@ class RecoverDialog(NewPassphraseDialog):
     """
 
     def __init__(self, project: str, parent: QWidget | None = None) -> None:
-        tr = QCoreApplication.translate
-        text = tr(
-            "RecoverDialog",
+        text = self.tr(
             "Type the code of the project's newest recovery sheet, and a passphrase that opens the"
             " project from now on. The sheet stays valid.",
         )
-        title = tr("RecoverDialog", "Open {project} by its recovery sheet").format(project=project)
-        action = tr("RecoverDialog", "Set passphrase and open")
+        title = self.tr("Open {project} by its recovery sheet").format(project=project)
+        action = self.tr("Set passphrase and open")
         super().__init__(project, parent, (title, text, action))
         self.code = text_field(hint=self.tr("Eight groups of five characters"))
         whole = self.code.fontMetrics().horizontalAdvance("MMMM0-" * 8)
@@ -81,16 +79,13 @@ class SheetDialog(PassphraseDialog):
     """
 
     def __init__(self, project: str, parent: QWidget | None = None) -> None:
-        tr = QCoreApplication.translate
-        text = tr(
-            "SheetDialog",
+        text = self.tr(
             "Its code opens the project where the passphrase is lost. Whoever has the sheet and the"
             " project's file can tell which released values are true: print it, lock it away apart"
             " from the file, and delete what was saved. Earlier sheets no longer open the project.",
         )
-        title = tr("SheetDialog", "Make a recovery sheet for {project}").format(project=project)
-        super().__init__(title, text, tr("SheetDialog", "Save the sheet…"), parent)
-        self.first.textChanged.connect(lambda typed: self.submit.setEnabled(bool(typed)))
+        title = self.tr("Make a recovery sheet for {project}").format(project=project)
+        super().__init__(title, text, self.tr("Save the sheet…"), parent)
 
 
 class ProjectOpener(Protocol):

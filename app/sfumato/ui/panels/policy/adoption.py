@@ -405,9 +405,7 @@ class AdoptDialog(FileDialog):
         if opened is None:
             return
         dialog = ReadingDialog(self._session, opened.path, opened.options, opened.sheets, self)
-        dialog.accepted.connect(lambda: self.open_file(opened.path, dialog.options))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        dialog.present(lambda: self.open_file(opened.path, dialog.options))
 
     def open_file(self, path: Path, options: ReadOptions | None = None) -> None:
         """Look into a file, and examine it with what is said so far."""

@@ -47,36 +47,31 @@ class ApproveDialog(PassphraseDialog):
     def __init__(
         self, recipients: Sequence[str], names: Sequence[str], parent: QWidget | None = None
     ) -> None:
-        tr = QCoreApplication.translate
-        title = tr("ApproveDialog", "Approve the release to {names}")
-        text = tr(
-            "ApproveDialog",
+        title = self.tr("Approve the release to {names}")
+        text = self.tr(
             "You approve exactly what would be released now: the table, the columns, the levels,"
             " and the reasons given. If any of it changes, your approval lapses. Look at the checks"
             " and at the preview first, and type your own passphrase, which nobody else knows.",
         )
-        action = tr("ApproveDialog", "Approve")
+        action = self.tr("Approve")
         super().__init__(title.format(names=", ".join(recipients)), text, action, parent)
         self.name = QComboBox(self)
         self.name.addItems(list(names))
         self.form.insertRow(0, self.tr("&Name"), self.name)
         self._fields.append(self.name)
         QWidget.setTabOrder(self.name, self.first)
-        self.first.textChanged.connect(lambda typed: self.submit.setEnabled(bool(typed)))
 
 
 class ApproverDialog(NewPassphraseDialog):
     """Asks for the name of a person who approves, and for a passphrase of their own."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        tr = QCoreApplication.translate
-        text = tr(
-            "ApproverDialog",
+        text = self.tr(
             "Let the second person type a passphrase that nobody else knows; it is not the"
             " project's. Whoever knows both can release alone.",
         )
-        title = tr("ApproverDialog", "Who approves releases?")
-        super().__init__("", parent, (title, text, tr("ApproverDialog", "Add person")))
+        title = self.tr("Who approves releases?")
+        super().__init__("", parent, (title, text, self.tr("Add person")))
         self.name = text_field()
         self.form.insertRow(0, self.tr("&Name"), self.name)
         self._fields.append(self.name)
@@ -100,13 +95,11 @@ class RemoveApproverDialog(Dialog):
     """
 
     def __init__(self, names: Sequence[str], parent: QWidget | None = None) -> None:
-        tr = QCoreApplication.translate
-        words = tr(
-            "RemoveApproverDialog",
+        words = self.tr(
             "What the person approved lapses, unless it was released. The ledger keeps both. To"
             " approve again, the person has to be added again.",
         )
-        super().__init__(tr("RemoveApproverDialog", "Who approves no more?"), words, parent)
+        super().__init__(self.tr("Who approves no more?"), words, parent)
         self.name = QComboBox(self)
         self.name.addItems(list(names))
         fields = form()
@@ -223,7 +216,7 @@ class ApprovalLine(QWidget):
         def submit() -> None:
             given = dialog.name.text(), dialog.passphrase
             told = self.tr("{name} can approve releases now.").format(name=given[0].strip())
-            self._carry_out(dialog, lambda: add_approver(project, *given), told)
+            _carry_out(self._session, dialog, lambda: add_approver(project, *given), told)
 
         dialog.submitted.connect(submit)
         dialog.present()
@@ -257,9 +250,6 @@ class ApprovalLine(QWidget):
         ask_to_approve(
             self._session, project, recipients, partial(approve, project, recipients), self.window()
         )
-
-    def _carry_out(self, dialog: ApproverDialog, deed: Callable[[], object], told: str) -> None:
-        _carry_out(self._session, dialog, deed, told)
 
 
 def ask_to_approve(

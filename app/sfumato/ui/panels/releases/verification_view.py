@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.engine.mechanisms.base import Check
@@ -124,10 +124,8 @@ class WithdrawDialog(Dialog):
     """
 
     def __init__(self, recipient: str, recorded_at: str, parent: QWidget | None = None) -> None:
-        tr = QCoreApplication.translate
-        title = tr("WithdrawDialog", "Withdraw the release to {recipient} of {day}")
-        words = tr(
-            "WithdrawDialog",
+        title = self.tr("Withdraw the release to {recipient} of {day}")
+        words = self.tr(
             "The ledger, the report and every verification of its bundle say from now on that it"
             " should not be used. Ask the recipient to delete it. Nobody can take back what they"
             " know: the release goes on counting, and later ones stay on its ladder.",

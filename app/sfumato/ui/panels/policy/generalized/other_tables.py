@@ -433,9 +433,7 @@ class OtherTablesCard(Card):
             return None
         dialog = OtherDialog(self._session, decided.sensitive, domain, self.window())
         dialog.added.connect(self._take)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-        return dialog
+        return dialog.present()
 
     def _take(self, other: OtherTableFile) -> None:
         self._session.edit(
@@ -468,9 +466,7 @@ class OtherTablesCard(Card):
         dialog.body.addWidget(table, 1)
         dialog.add_cancel(tr("Close"))
         dialog.resize(scaled(720), scaled(480))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-        return dialog
+        return dialog.present()
 
 
 def classes_frame(classes: HolderClasses, values: tuple[str, ...]) -> pd.DataFrame:

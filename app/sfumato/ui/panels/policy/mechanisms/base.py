@@ -130,6 +130,11 @@ class SettingsEditor(QWidget):
         """Say what is wrong with what was stated."""
         self.problem.say("danger", error_words(error))
 
+    def try_settings(self, settings: Settings) -> None:
+        """State settings where they hold, or say why they don't."""
+        if self.holds(settings):
+            self.state(settings)
+
     def holds(self, settings: Settings) -> bool:
         """Return whether settings hold for the attributes in sight; say why where they don't."""
         try:
@@ -213,6 +218,8 @@ class LevelEditor(QWidget):
     """The part of each field's range that differs in practice."""
     logarithmic: ClassVar[frozenset[str]] = frozenset()
     """The fields on whose sliders equal ways are equal factors."""
+    whole: ClassVar[object] = ""
+    """What all of a matrix is called that recipients get a share of; untranslated."""
 
     stated = Signal(object)
     """The person stated a level: a `Statement`. Also while a slider is dragged."""
@@ -260,6 +267,13 @@ class LevelEditor(QWidget):
 
         They are what the mechanism holds to be typical; one that does not know has none.
         """
+        if cls.whole:
+            shares = (
+                (tr(str(cls.whole)), 1.0),
+                (tr("Half of it"), 0.5),
+                (tr("A quarter of it"), 0.25),
+            )
+            return tuple(Preset(name, {"trust_factor": share}) for name, share in shares)
         names = (tr("Trusted partner"), tr("Contract recipient"), tr("Public"))
         typical = mechanism_called(cls.mechanism).typical_statements
         return tuple(map(Preset, names, typical))

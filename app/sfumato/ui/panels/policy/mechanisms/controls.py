@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QEvent, QRect, QRectF, QSize, QSizeF, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPaintEvent, QPen
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QRect, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QGridLayout,
@@ -112,6 +112,7 @@ class ChoiceCard(QAbstractButton):
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)  # drawn anew under the pointer
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -192,16 +193,6 @@ class ChoiceCard(QAbstractButton):
             int(Qt.TextFlag.TextWordWrap),
             self._sentence,
         )
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        """Show that the pointer is over the card."""
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Show that it has left."""
-        super().leaveEvent(event)
-        self.update()
 
 
 def _text_height(text: str, face: QFont, width: int) -> int:

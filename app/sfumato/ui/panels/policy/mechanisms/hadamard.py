@@ -95,9 +95,7 @@ class HadamardSettings(SettingsEditor):
         return best_blocks(max(odds), size) if odds else 0
 
     def _state(self, name: str, given: float) -> None:
-        settings = {**self._in_force, name: int(given)}
-        if self.holds(settings):
-            self.state(settings)
+        self.try_settings({**self._in_force, name: int(given)})
 
     def _take_best(self) -> None:
         self._state(BLOCKS.name, self._best)

@@ -48,7 +48,9 @@ class HierarchicalSettings(SettingsEditor):
         self.letters = NumberField(1, 100, decimals=0, step=1.0, show_range=False)
         self.level = ChoiceField(chosen=self._by_level)
         self.from_file = button(tr("From a hierarchy file…"), self._read_file, "quiet")
-        self.inside = number_field(INSIDE, lambda name, x: self._try({**self._in_force, name: x}))
+        self.inside = number_field(
+            INSIDE, lambda name, x: self.try_settings({**self._in_force, name: x})
+        )
         self.chapters = CellsModel(
             (Heading(tr("Chapter"), editable=True), Heading(tr("Values"))), self
         )
@@ -198,13 +200,9 @@ class HierarchicalSettings(SettingsEditor):
         if chapters == self._in_force.get("chapters"):
             return
         if all(chapters):
-            self._try({**self._in_force, "chapters": chapters})
+            self.try_settings({**self._in_force, "chapters": chapters})
         else:
             self.problem.say("danger", tr("A chapter has no name. Give every value a chapter."))
-
-    def _try(self, settings: Settings) -> None:
-        if self.holds(settings):
-            self.state(settings)
 
 
 def _sheet(model: CellsModel, name: str, parent: QWidget) -> SheetView:

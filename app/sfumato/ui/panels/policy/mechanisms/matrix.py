@@ -28,7 +28,7 @@ from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, mix, scaled, themes
 from sfumato.ui.look.wording import number, spoken
 from sfumato.ui.panels.policy.mechanisms import effects
-from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import Notice, states
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -513,15 +513,7 @@ class MatrixEditor(LevelEditor):
     plain_name = QT_TRANSLATE_NOOP("Policy", "State every probability")
     effect = effects.every_chance
     settings_editor = MatrixSettings
-
-    @classmethod
-    def presets(cls) -> tuple[Preset, ...]:
-        """Return three levels in plain words, most trusted first."""
-        return (
-            Preset(tr("The matrix itself"), {"trust_factor": 1.0}),
-            Preset(tr("Half of it"), {"trust_factor": 0.5}),
-            Preset(tr("A quarter of it"), {"trust_factor": 0.25}),
-        )
+    whole = QT_TRANSLATE_NOOP("Policy", "The matrix itself")
 
 
 EDITOR = MatrixEditor

@@ -32,7 +32,7 @@ from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken
 from sfumato.ui.panels.policy.mechanisms import effects
-from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import (
     ChoiceCard,
     FrequencyChoice,
@@ -581,15 +581,7 @@ class FineGrainEditor(LevelEditor):
     plain_name = QT_TRANSLATE_NOOP("Policy", "Limit each value by itself")
     effect = effects.each_its_own
     settings_editor = FineGrainSettings
-
-    @classmethod
-    def presets(cls) -> tuple[Preset, ...]:
-        """Return three levels in plain words, most trusted first."""
-        return (
-            Preset(tr("All that the limits allow"), {"trust_factor": 1.0}),
-            Preset(tr("Half of it"), {"trust_factor": 0.5}),
-            Preset(tr("A quarter of it"), {"trust_factor": 0.25}),
-        )
+    whole = QT_TRANSLATE_NOOP("Policy", "All that the limits allow")
 
     def level_at(self, trust: float) -> float:
         """Return the level at a place on the ladder: what is stated of it stops at thousandths."""
