@@ -298,9 +298,8 @@ class MainWindow(QMainWindow):
     ) -> None:
         """Ask for a database or a folder, and open a table of it unless something else takes it."""
         dialog = DatabaseDialog(self.session.runner, self.session.chooser, place, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.found.connect(take or self.session.table_requested.emit)
-        dialog.open()
+        dialog.present()
 
     def open_sample(self) -> None:
         """Open the table that comes with Sfumato."""

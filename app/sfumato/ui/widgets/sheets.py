@@ -1,21 +1,25 @@
-"""Cells that are typed into as in a spreadsheet, and lines with a tick."""
+"""Cells that are typed into as in a spreadsheet; lines, and names side by side, with a tick."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QGridLayout,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QWidget,
 )
 
+from sfumato.ui.look.theme import Space
+from sfumato.ui.widgets.fields import TickAll, WrappedCheckBox
+from sfumato.ui.widgets.layout import clear_layout, column
 from sfumato.ui.widgets.tables import CellsModel, Index, TableView
 
 
@@ -73,12 +77,12 @@ class SheetView(TableView):
         """Copy the top cell of the selection to those below, in each column."""
         top: dict[int, str] = {}
         texts: dict[tuple[int, int], str] = {}
-        for row, column in self.chosen_cells():
-            if column in top:
-                texts[row, column] = top[column]
+        for row, across in self.chosen_cells():
+            if across in top:
+                texts[row, across] = top[across]
             else:
-                index = self._cells.index(row, column)
-                top[column] = str(index.data(Qt.ItemDataRole.EditRole))
+                index = self._cells.index(row, across)
+                top[across] = str(index.data(Qt.ItemDataRole.EditRole))
         if texts:
             self._cells.written.emit(texts)
 
@@ -204,3 +208,67 @@ class TickedModel(CellsModel):
         self.dataChanged.emit(index, index)
         self.ticked.emit()
         return True
+
+
+class TickGrid(QWidget):
+    """A box to tick for each of some names; of many, all can be ticked at once.
+
+    Parameters
+    ----------
+    abreast
+        How many stand side by side.
+    spacing
+        Pixels between their lines.
+    none
+        Whether none may be ticked at all, where all can be.
+    all_at_once
+        Whether all can be ticked at once.
+    """
+
+    chosen = Signal(object)
+    """The person ticked or unticked some: a tuple of the names that are ticked now."""
+
+    def __init__(
+        self,
+        abreast: int,
+        spacing: int = Space.TIGHT,
+        *,
+        none: bool = True,
+        all_at_once: bool = True,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.boxes: dict[str, WrappedCheckBox] = {}
+        self._abreast, self._all_at_once = abreast, all_at_once
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(Space.BETWEEN)
+        self._grid.setVerticalSpacing(spacing)
+        self._tick_all = TickAll(self._choose_all, self, none)
+        self.setLayout(column(self._grid, self._tick_all))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that are ticked."""
+        return tuple(name for name, box in self.boxes.items() if box.isChecked())
+
+    def show_names(self, names: Iterable[str], ticked: Container[str]) -> None:
+        """Offer names, and tick some of them without telling anyone."""
+        offered = list(names)
+        if list(self.boxes) != offered:
+            clear_layout(self._grid)
+            self.boxes.clear()
+            for place, name in enumerate(offered):
+                box = WrappedCheckBox(name.replace("&", "&&"), self, clicked=self._tell)
+                self._grid.addWidget(box, *divmod(place, self._abreast))
+                self.boxes[name] = box
+            self._tick_all.offer(len(offered) if self._all_at_once else 0)
+        for name, box in self.boxes.items():
+            box.setChecked(name in ticked)
+
+    def _choose_all(self, ticked: bool) -> None:
+        for box in self.boxes.values():
+            box.setChecked(ticked)
+        self._tell()
+
+    def _tell(self, _ticked: bool = False) -> None:
+        self.chosen.emit(self.names)

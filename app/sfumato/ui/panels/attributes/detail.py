@@ -39,7 +39,7 @@ from sfumato.ui.panels.attributes.columns import (
 from sfumato.ui.panels.attributes.domain import BinningEditor, DomainEditor
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, TickAll, WrappedCheckBox, prompt, when_given
+from sfumato.ui.widgets.fields import ChoiceField, prompt, when_given
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedButton,
@@ -48,7 +48,6 @@ from sfumato.ui.widgets.layout import (
     beside,
     boxed,
     button,
-    clear_layout,
     column,
     label,
     row,
@@ -57,6 +56,7 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.painted import IconLabel, put_icon
+from sfumato.ui.widgets.sheets import TickGrid
 from sfumato.ui.widgets.tables import show_value
 
 
@@ -89,11 +89,9 @@ class PseudonymEditor(QWidget):
         self.choice.setAccessibleName(self.tr("In releases"))
         self.choice.chosen.connect(self._choose)
         self.meaning = label("", "muted", wrap=True)
-        self.boxes: dict[str, WrappedCheckBox] = {}
-        self._places = column(spacing=Space.TIGHT)
-        self.tick_all = TickAll(self._tick_all, self)
-        parts = (self.choice, self.meaning, self._places, self.tick_all)
-        self.setLayout(column(*parts))
+        self.sharing = TickGrid(1, parent=self)
+        self.sharing.chosen.connect(lambda names: self.given.emit(Pseudonym(names)))
+        self.setLayout(column(self.choice, self.meaning, self.sharing))
 
     def show_pseudonym(self, pseudonym: Pseudonym | None, recipients: Sequence[str]) -> None:
         """Show what a column leaves as.
@@ -110,12 +108,8 @@ class PseudonymEditor(QWidget):
         self.choice.set_value(shown)
         self.meaning.setText(self._meaning(shown))
         sharing = () if pseudonym is None else pseudonym.shared_by or ()
-        if list(self.boxes) != list(recipients):
-            self._rebuild()
-        for name, box in self.boxes.items():
-            box.setChecked(name in sharing)
-            box.setVisible(shown is IdentifierShown.SOME)
-        self.tick_all.offer(len(self.boxes) if shown is IdentifierShown.SOME else 0)
+        self.sharing.show_names(recipients, sharing)
+        self.sharing.setVisible(shown is IdentifierShown.SOME)
 
     def _meaning(self, shown: IdentifierShown) -> str:
         return {
@@ -134,14 +128,6 @@ class PseudonymEditor(QWidget):
             ),
         }[shown]
 
-    def _rebuild(self) -> None:
-        clear_layout(self._places)
-        self.boxes = {}
-        for name in self._recipients:
-            box = WrappedCheckBox(name.replace("&", "&&"), clicked=self._tick)
-            self.boxes[name] = box
-            self._places.addWidget(box)
-
     def _choose(self, shown: object) -> None:
         wanted = {
             IdentifierShown.NOTHING: None,
@@ -151,13 +137,6 @@ class PseudonymEditor(QWidget):
         }
         if isinstance(shown, IdentifierShown):
             self.given.emit(wanted[shown])
-
-    def _tick(self, _checked: bool = False) -> None:
-        ticked = tuple(name for name, box in self.boxes.items() if box.isChecked())
-        self.given.emit(Pseudonym(ticked))
-
-    def _tick_all(self, ticked: bool) -> None:
-        self.given.emit(Pseudonym(self._recipients if ticked else ()))
 
 
 def _shown(pseudonym: Pseudonym | None) -> IdentifierShown:

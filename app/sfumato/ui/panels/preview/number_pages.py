@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.number_estimates import EstimatesData
 from sfumato.analysis.previewed_numbers import (
@@ -35,10 +35,11 @@ from sfumato.plots.numbers import (
 from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.panels.preview.pages import ROW, TRUE, PlotPage, WorthLine, tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, WrappedCheckBox
-from sfumato.ui.widgets.layout import column, fill, label, row
+from sfumato.ui.widgets.fields import ChoiceField, NumberField
+from sfumato.ui.widgets.layout import boxed, column, fill, label, row
 from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.sheets import TickGrid
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
 DIGITS = 3
@@ -47,51 +48,6 @@ DIGITS = 3
 
 JOB: Final = "preview regression"
 ACROSS: Final = 3
-
-
-class BesidePicker(QWidget):
-    """Ticks columns that a regression is to use beside the entry's own attributes."""
-
-    chosen = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.boxes: dict[str, WrappedCheckBox] = {}
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(Space.BETWEEN)
-        self._grid.setVerticalSpacing(Space.TIGHT)
-        self._grid.addWidget(label(tr("Explained also by"), "muted"), 0, 0, 1, ACROSS)
-        self._grid.setColumnStretch(ACROSS, 1)
-        self.tick_all = TickAll(self._tick_all, self)
-        self.hide()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The ticked columns."""
-        return tuple(name for name, box in self.boxes.items() if box.isChecked())
-
-    def offer(self, names: tuple[str, ...]) -> None:
-        """Offer columns; what was ticked stays where it can."""
-        if names != tuple(self.boxes):
-            ticked = self.names
-            for box in self.boxes.values():
-                self._grid.removeWidget(box)
-                box.hide()
-                box.deleteLater()
-            self.boxes = {name: WrappedCheckBox(name.replace("&", "&&"), self) for name in names}
-            for place, (name, box) in enumerate(self.boxes.items()):
-                box.setChecked(name in ticked)
-                box.clicked.connect(lambda _ticked: self.chosen.emit())
-                self._grid.addWidget(box, 1 + place // ACROSS, place % ACROSS)
-            self._grid.addWidget(self.tick_all, 2 + len(names) // ACROSS, 0, 1, ACROSS)
-            self.tick_all.offer(len(names))
-        self.setVisible(bool(names))
-
-    def _tick_all(self, ticked: bool) -> None:
-        for box in self.boxes.values():
-            box.setChecked(ticked)
-        self.chosen.emit()
 
 
 class EstimatesPage(PlotPage):
@@ -112,7 +68,9 @@ class EstimatesPage(PlotPage):
         self.note = label(words, "muted", wrap=True)
         self.picker = AttributePicker(tr("Quantiles and dependence of"), parent=self)
         self.quantiles_note = label("", "muted", wrap=True)
-        self.beside = BesidePicker(self)
+        self.beside = TickGrid(ACROSS, parent=self)
+        explained = label(tr("Explained also by"), "muted")
+        self._beside = boxed(column(explained, row(self.beside, None), spacing=Space.TIGHT), self)
         self.regression_note = label("", "muted", wrap=True)
         self.worth = WorthLine(self)
         self.put(
@@ -122,13 +80,13 @@ class EstimatesPage(PlotPage):
             self.picker,
             self.quantiles,
             self.quantiles_note,
-            self.beside,
+            self._beside,
             self.regression,
             self.regression_note,
             None,
         )
         self.picker.chosen.connect(self._draw)
-        self.beside.chosen.connect(self._regress)
+        self.beside.chosen.connect(lambda _names: self._regress())
 
     def show_preview(self, preview: NumberPreview) -> None:
         """Show estimates, where there are any."""
@@ -137,7 +95,8 @@ class EstimatesPage(PlotPage):
         self.picker.offer(preview.sample.attributes)
         recovery = preview.recovery
         names = () if recovery is None else tuple(spec.name for spec in recovery.beside)
-        self.beside.offer(names)
+        self.beside.show_names(names, self.beside.names)
+        self._beside.setVisible(bool(names))
         if preview.estimates is not None:
             self.plot.show_plot(partial(build_number_estimates, preview.estimates))
             self._draw()

@@ -6,11 +6,12 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.project.document.generalization import CRITERION_KINDS, CriterionChoice, Generalization
 from sfumato.project.document.model import Document
+from sfumato.project.publication.prepared import decided_in
 from sfumato.project.release.uniqueness import (
     exact_sentence,
     publication_advice,
@@ -21,7 +22,7 @@ from sfumato.ui.look.wording import number, spoken
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, TickAll, WrappedCheckBox
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
 from sfumato.ui.widgets.layout import (
     Card,
     button,
@@ -32,6 +33,7 @@ from sfumato.ui.widgets.layout import (
     say,
     tool,
 )
+from sfumato.ui.widgets.sheets import TickGrid
 
 COLUMNS = 2
 """Check boxes of quasi-identifiers side by side."""
@@ -157,12 +159,10 @@ class RequirementsCard(Card):
         caption = label(tr("&Sensitive attribute, shown unchanged"), "caption")
         caption.setBuddy(self.sensitive)
         self.put(caption, self.sensitive, label(tr("Columns to generalize"), "caption"))
-        self._boxes = QGridLayout()
-        self._boxes.setSpacing(Space.TIGHT)
-        self.body.addLayout(self._boxes)
-        self.boxes: dict[str, WrappedCheckBox] = {}
-        self.tick_all = TickAll(self._tick_all, self, none=False)
-        self.body.addWidget(self.tick_all)
+        self._columns = TickGrid(COLUMNS, none=False, parent=self)
+        self._columns.chosen.connect(self._tick)
+        self.boxes = self._columns.boxes
+        self.put(self._columns)
         self.lacking = label("", "caution", wrap=True)
         self.put(self.lacking, label(tr("Required of every equivalence class"), "caption"))
         self._rows = QVBoxLayout()
@@ -215,15 +215,7 @@ class RequirementsCard(Card):
     def _show_columns(self, document: Document, decided: Generalization) -> None:
         known = edits.usable(document)
         names = (*known, *(n for n in decided.quasi_identifiers if n not in known))
-        if tuple(self.boxes) != names:
-            clear_layout(self._boxes)
-            self.boxes = {name: WrappedCheckBox(name.replace("&", "&&"), self) for name in names}
-            for place, (name, box) in enumerate(self.boxes.items()):
-                self._boxes.addWidget(box, place // COLUMNS, place % COLUMNS)
-                box.clicked.connect(partial(self._tick, name))
-        for name, box in self.boxes.items():
-            box.setChecked(name in decided.quasi_identifiers)
-        self.tick_all.offer(len(self.boxes))
+        self._columns.show_names(names, decided.quasi_identifiers)
         bare = published_as_they_are(document)
         told = (exact_sentence(bare), publication_advice(bare))
         say(self.lacking, " ".join(spoken(text) for text in told) if bare else "")
@@ -244,19 +236,19 @@ class RequirementsCard(Card):
         document = edits.changed(self._session.document, sensitive=str(name))
         self._session.edit(tr("Show the true values of {name}", name=name), document)
 
-    def _tick(self, name: str, _checked: bool = False) -> None:
-        names = tuple(n for n, box in self.boxes.items() if box.isChecked())
+    def _tick(self, names: tuple[str, ...]) -> None:
+        document = self._session.document
+        before = decided_in(document).quasi_identifiers
+        changed = sorted({*names} ^ {*before})
         if not names:
-            self.boxes[name].setChecked(True)
+            self._columns.show_names(tuple(self.boxes), before)  # one has to be there
             return
-        document = edits.with_quasi_identifiers(self._session.document, names)
-        more = tr("Generalize {name}", name=name)
-        less = tr("Stop generalizing {name}", name=name)
-        self._session.edit(more if name in names else less, document)
-
-    def _tick_all(self, _ticked: bool) -> None:
-        document = edits.with_quasi_identifiers(self._session.document, tuple(self.boxes))
-        self._session.edit(tr("Generalize all columns"), document)
+        text = tr("Generalize all columns")
+        if len(changed) == 1:
+            more = tr("Generalize {name}", name=changed[0])
+            less = tr("Stop generalizing {name}", name=changed[0])
+            text = more if changed[0] in names else less
+        self._session.edit(text, edits.with_quasi_identifiers(document, names))
 
     def _add(self) -> None:
         document = self._session.document

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.mode_costs import costs_of_modes, sentence_of_costs
 from sfumato.analysis.small_groups import RiskSubject
@@ -66,10 +66,10 @@ from sfumato.ui.panels.policy.mechanisms.controls import (
 )
 from sfumato.ui.panels.policy.wording import NORMAL_95, tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import WrappedCheckBox
 from sfumato.ui.widgets.layout import Card, Hairline, boxed, button, column, label, set_look
 from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout
+from sfumato.ui.widgets.sheets import TickGrid
 
 JOB: Final = "groups"
 """The job that works out what the limits mean for the table's groups."""
@@ -485,10 +485,9 @@ class PublicColumns(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.boxes: dict[str, WrappedCheckBox] = {}
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(Space.BETWEEN)
-        self._grid.setVerticalSpacing(Space.INSIDE)
+        self._grid = TickGrid(ABREAST, Space.INSIDE, all_at_once=False, parent=self)
+        self._grid.chosen.connect(self._tell)
+        self.boxes = self._grid.boxes
         self.words = label("", "muted", wrap=True)
         self.everything = button(
             tr("All that are released"), lambda: self.chosen.emit(None), "quiet"
@@ -513,24 +512,9 @@ class PublicColumns(QWidget):
                 "No other column is released, so there is nothing by which records would be alike."
             )
         )
-        if list(self.boxes) != list(released):
-            self._fill(released)
-        for name, box in self.boxes.items():
-            box.setChecked(named is None or name in named)
+        self._grid.show_names(released, released if named is None else named)
 
-    def _fill(self, released: Sequence[str]) -> None:
-        for box in self.boxes.values():
-            self._grid.removeWidget(box)
-            box.deleteLater()
-        self.boxes = {}
-        for place, name in enumerate(released):
-            box = WrappedCheckBox(name.replace("&", "&&"), self, clicked=self._tell)
-            box.setToolTip(name)
-            self._grid.addWidget(box, place // ABREAST, place % ABREAST)
-            self.boxes[name] = box
-
-    def _tell(self, _ticked: bool) -> None:
-        names = tuple(name for name, box in self.boxes.items() if box.isChecked())
+    def _tell(self, names: tuple[str, ...]) -> None:
         self.chosen.emit(None if len(names) == len(self.boxes) else names)
 
 
