@@ -136,7 +136,7 @@ def test_an_identifying_column_is_dropped_or_leaves_as_a_pseudonym(panel):
     assert spec(panel, "age").pseudonym == Pseudonym(())
     choose(editor.choice, IdentifierShown.SOME)
     assert "Those ticked" in editor.meaning.text()
-    editor.boxes["B"].click()
+    editor.sharing.boxes["B"].click()
     assert spec(panel, "age").pseudonym == Pseudonym(("A",))
     choose(editor.choice, IdentifierShown.SHARED)
     assert spec(panel, "age").pseudonym == Pseudonym(None)

@@ -8,12 +8,10 @@ from typing import Final
 
 from sfumato.analysis.findings import Remedy
 from sfumato.analysis.readiness import fits, mended
-from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.project.document.model import Document
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.messages import Message
 
 MENDING_JOB: Final = "releases-mending"
 
@@ -49,8 +47,4 @@ def mend(session: Session, remedy: Remedy, unfit: Callable[[], object]) -> None:
         context.report(0.0, words)
         return mended(before, remedy, source, noise, context)
 
-    def refuse(error: SfumatoError) -> None:
-        session.message.emit(Message.of_error(error, topic="ready"))
-
-    keep = session.unless_changed(words, partial(session.edit, words))
-    session.runner.run(words, work, keep, refuse, key=MENDING_JOB)
+    session.edit_later(words, work, partial(session.say_error, topic="ready"), key=MENDING_JOB)

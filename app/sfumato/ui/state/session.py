@@ -496,6 +496,13 @@ class Session(QObject):
         self.saved.emit()
         return True
 
+    def once_saved(self, run: Callable[[], object]) -> None:
+        """Call a function once the work is safe in a project; the person is asked for one."""
+        if self.project is None:
+            self.save_requested.emit(run)
+        elif self.save():
+            run()
+
     def forget_changes(self) -> None:
         """Give up what is not saved (the person said so)."""
         self._autosave.stop()

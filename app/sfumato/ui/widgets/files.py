@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QCoreApplication, QMimeData, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtGui import QColor, QPaintEvent, QPen
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.reading import readable_extensions
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font
+from sfumato.ui.widgets.painted import painter_on
 
 
 class FileChooser(Protocol):
@@ -50,6 +51,14 @@ class PlatformChooser:
             QApplication.activeWindow(), title, str(folder or "")
         )
         return Path(chosen) if chosen else None
+
+
+def name_folder(chooser: FileChooser, field: QLineEdit, title: str) -> None:
+    """Let a field name a folder that is asked for, beginning at the one that it names."""
+    before = field.text().strip()
+    folder = chooser.folder(title, Path(before).expanduser() if before else None)
+    if folder is not None:
+        field.setText(str(folder))
 
 
 def table_filters() -> str:
@@ -101,8 +110,7 @@ class DropHint(QWidget):
         """Draw the cover."""
         del event
         theme = current_theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         veil = QColor(theme.style.background)
         veil.setAlphaF(0.86)
         painter.fillRect(self.rect(), veil)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Final, TypeVar
@@ -558,6 +558,20 @@ def form(*lines: tuple[str, QWidget | QLayout], above: bool = False) -> QFormLay
         else:
             made.addRow(words, field)
     return made
+
+
+def captioned(words: str, field: QWidget, look: str = "small", *, wrap: bool = False) -> QWidget:
+    """Return a field below the words that say what it is."""
+    caption = label(words, look, wrap=wrap)
+    caption.setBuddy(field)
+    return boxed(column(caption, field, spacing=Space.TIGHT))
+
+
+def refill(layout: QLayout, widgets: Iterable[QWidget]) -> None:
+    """Put widgets in the place of those in a layout, which are deleted."""
+    clear_layout(layout)
+    for widget in widgets:
+        layout.addWidget(widget)
 
 
 def boxed(layout: QLayout, parent: QWidget | None = None) -> QWidget:

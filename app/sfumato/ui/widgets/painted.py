@@ -32,7 +32,9 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAccessibleWidget,
     QHeaderView,
+    QStyle,
     QStyleOptionHeader,
+    QStyleOptionViewItem,
     QWidget,
 )
 
@@ -251,6 +253,16 @@ def draw_focus(painter: QPainter, widget: QWidget) -> None:
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(themes().current.style.accent), 2))
     painter.drawRoundedRect(QRectF(widget.rect()).adjusted(1, 1, -1, -1), 6, 6)
+
+
+def draw_row_ground(painter: QPainter, option: QStyleOptionViewItem) -> QRectF:
+    """Draw what is behind a row's cell, with the rule below it; return the cell's area."""
+    area, theme = QRectF(option.rect), current_theme()
+    if option.state & QStyle.StateFlag.State_Selected:
+        painter.fillRect(area, QColor(theme.selected))
+    rule = QRectF(area.left(), area.bottom() - 1, area.width(), 1)
+    painter.fillRect(rule, QColor(theme.style.line))
+    return area
 
 
 def draw_text(

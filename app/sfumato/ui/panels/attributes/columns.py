@@ -36,7 +36,7 @@ from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
-from sfumato.ui.widgets.painted import draw_icon, draw_text
+from sfumato.ui.widgets.painted import draw_icon, draw_row_ground, draw_text
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
 ROLE_ICONS = {
@@ -239,13 +239,8 @@ class ColumnsDelegate(QStyledItemDelegate):
         """Draw a cell."""
         theme = current_theme()
         painter.save()
-        area = QRectF(option.rect)
+        area = draw_row_ground(painter, option)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected:
-            painter.fillRect(area, QColor(theme.selected))
-        painter.fillRect(
-            QRectF(area.left(), area.bottom() - 1, area.width(), 1), QColor(theme.style.line)
-        )
         if option.state & QStyle.StateFlag.State_HasFocus and index.column() != NAME:
             painter.setPen(QColor(theme.style.accent))
             painter.drawRect(area.adjusted(0.5, 0.5, -1.5, -1.5))

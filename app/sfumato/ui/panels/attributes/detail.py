@@ -48,6 +48,7 @@ from sfumato.ui.widgets.layout import (
     beside,
     boxed,
     button,
+    captioned,
     column,
     label,
     row,
@@ -285,8 +286,8 @@ class Detail(Card):
         super().__init__(parent=parent)
         self.title = ElidedLabel("", "heading")
         self.about = label("", "muted", wrap=True)
-        self.role = ChoiceField(role_choices(), least=96, shrinks=True)
-        self.kind = ChoiceField(least=96, shrinks=True)
+        self.role = ChoiceField(role_choices(), name=self.tr("Role"), least=96, shrinks=True)
+        self.kind = ChoiceField(name=self.tr("Kind"), least=96, shrinks=True)
         self.meaning = label("", wrap=True)
         self.reason = label("", "muted", wrap=True)
         self.relations = label("", wrap=True)
@@ -302,7 +303,7 @@ class Detail(Card):
         self.domain = DomainEditor()
         self.hierarchy = HierarchySection(session)
         self.problem = label("", "danger", wrap=True)
-        self._kind_box = _captioned(self.tr("Kind"), self.kind)
+        self._kind_box = captioned(self.tr("Kind"), self.kind)
         self._parts: dict[QWidget, CardSection] = {
             editor: CardSection(title, editor)
             for title, editor in (
@@ -314,7 +315,7 @@ class Detail(Card):
                 ("", self.domain),
             )
         }
-        choices = row((_captioned(self.tr("Role"), self.role), 3), (self._kind_box, 2))
+        choices = row((captioned(self.tr("Role"), self.role), 3), (self._kind_box, 2))
         self.put(column(self.title, self.about, spacing=2), Space.TIGHT, choices, self.meaning)
         self.put(self.reason, self._relations, row(self.alike, None), self.problem)
         self.put(*self._parts.values())
@@ -439,14 +440,6 @@ class Detail(Card):
         self.domain.show_domain(domain, counts, fixed=spec.binning is not None)
         self.domain.show_origin(from_rows=spec.tells_rows)
         say(self.problem, error_words(error) if error is not None else "")
-
-
-def _captioned(words: str, field: ChoiceField) -> QWidget:
-    """Return a field below the words that say what it is."""
-    caption = label(words, "small")
-    caption.setBuddy(field)
-    field.setAccessibleName(words)
-    return boxed(column(caption, field, spacing=Space.TIGHT))
 
 
 def _about(profile: ColumnProfile | None) -> str:

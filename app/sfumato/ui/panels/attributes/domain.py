@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QStyle, QStyledItemDelegate, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStyledItemDelegate, QWidget
 
 from sfumato.engine.core.columns import Binning, Domain
 from sfumato.engine.core.errors import DomainError
@@ -19,7 +19,7 @@ from sfumato.ui.panels.attributes.hierarchy.forms import numbers_in
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, text_field
 from sfumato.ui.widgets.layout import boxed, button, column, label, row, say, show_tool, tool
 from sfumato.ui.widgets.messages import error_words
-from sfumato.ui.widgets.painted import RIGHT, draw_text, painter_on
+from sfumato.ui.widgets.painted import RIGHT, draw_row_ground, draw_text, painter_on
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView, show_value
 
@@ -85,12 +85,7 @@ class RecordsDelegate(QStyledItemDelegate):
         """Draw a cell."""
         theme = current_theme()
         painter.save()
-        area = QRectF(option.rect)
-        if option.state & QStyle.StateFlag.State_Selected:
-            painter.fillRect(area, QColor(theme.selected))
-        painter.fillRect(
-            QRectF(area.left(), area.bottom() - 1, area.width(), 1), QColor(theme.style.line)
-        )
+        area = draw_row_ground(painter, option)
         model = index.model()
         assert isinstance(model, DomainModel)
         width = (area.width() - 16) * model.share(index.row())

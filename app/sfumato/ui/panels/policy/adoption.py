@@ -64,6 +64,7 @@ from sfumato.ui.widgets.layout import (
     fill,
     form,
     label,
+    refill,
     row,
     tool,
 )
@@ -579,10 +580,8 @@ class AdoptedCard(Card):
         self._about.setVisible(not files)
         if files != self._shown:
             self._shown = files
-            clear_layout(self._lines)
             self.lines = {file.digest: self._line(entry, file) for file in files}
-            for line in self.lines.values():
-                self._lines.addWidget(line)
+            refill(self._lines, self.lines.values())
         return files
 
     def _line(self, entry: PolicyEntry, file: AdoptedFile) -> QWidget:

@@ -154,11 +154,6 @@ class LadderView(QWidget):
         super().resizeEvent(event)
         self._tell_parts()
 
-    @property
-    def logarithmic(self) -> bool:
-        """Whether equal distances are equal ratios of trust."""
-        return self._logarithmic
-
     def set_logarithmic(self, logarithmic: bool) -> None:
         """Change the scale."""
         self._logarithmic = logarithmic

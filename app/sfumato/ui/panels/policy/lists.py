@@ -41,9 +41,9 @@ from sfumato.ui.widgets.layout import (
     EmptyState,
     boxed,
     button,
-    clear_layout,
     column,
     label,
+    refill,
     row,
     say,
     tool,
@@ -258,10 +258,8 @@ class Unprotected(EmptyState):
         )
 
     def _show_cards(self, mechanisms: Sequence[tuple[str, str]]) -> None:
-        clear_layout(self._list)
         self.cards = tuple(self._card(name, title) for name, title in mechanisms)
-        for card in self.cards:
-            self._list.addWidget(card)
+        refill(self._list, self.cards)
 
     def _card(self, name: str, title: str) -> ChoiceCard:
         choice = self._choice

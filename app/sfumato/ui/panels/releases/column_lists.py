@@ -9,8 +9,8 @@ from PySide6.QtCore import QMimeData, QModelIndex, QPersistentModelIndex, QSize,
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
-from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.widgets.layout import boxed, button, column, label, row
+from sfumato.ui.look.theme import scaled
+from sfumato.ui.widgets.layout import button, captioned, column, row
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
 KIND: Final = "application/x-sfumato-column"
@@ -143,9 +143,7 @@ class ColumnLists(QWidget):
         self._lists = (self.free, self.rows, self.columns)
         parts = []
         for words, shown, place in zip(told, self._lists, ("", "rows", "across"), strict=True):
-            caption = label(words, "muted")
-            caption.setBuddy(shown)
-            parts.append(boxed(column(caption, shown, spacing=Space.TIGHT), self))
+            parts.append(captioned(words, shown, "muted"))
             shown.taken.connect(lambda name, at, to=place: self.put(name, to, at))
             shown.asked.connect(self.put)
             shown.itemSelectionChanged.connect(lambda of=shown: self._chosen_in(of))

@@ -42,7 +42,8 @@ from sfumato.ui.panels.releases.column_lists import ColumnLists
 from sfumato.ui.panels.releases.order_card import ProgressLine
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt, text_field
-from sfumato.ui.widgets.layout import Card, ScrollPage, boxed, button, column, form, label, row
+from sfumato.ui.widgets.files import name_folder
+from sfumato.ui.widgets.layout import Card, ScrollPage, button, captioned, form, label, row
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
@@ -107,13 +108,10 @@ class CountsPage(ScrollPage):
         self.noisy = TableView(self, model=self._noisy, name=self.tr("Noisy counts that leave"))
         self.true = TableView(self, model=self._true, name=self.tr("True counts"))
         told = self.tr("Leaves: noisy counts, with intervals"), self.tr("True: for you alone")
-        parts = []
-        for words, table in zip(told, (self.noisy, self.true), strict=True):
-            table.setFixedHeight(scaled(_HIGH))
-            caption = label(words, "muted", wrap=True)
-            caption.setBuddy(table)
-            parts.append(boxed(column(caption, table, spacing=Space.TIGHT), card))
+        tables = zip(told, (self.noisy, self.true), strict=True)
+        parts = [captioned(words, table, "muted", wrap=True) for words, table in tables]
         for one, other in ((self.noisy, self.true), (self.true, self.noisy)):
+            one.setFixedHeight(scaled(_HIGH))
             one.verticalScrollBar().valueChanged.connect(other.verticalScrollBar().setValue)
         self.shown = ResponsiveRow(WIDE, *parts, parent=card)
         card.put(self.about, self.shown)
@@ -409,19 +407,11 @@ class CountsPage(ScrollPage):
         return self.tr("The bundle holds counts, margins, intervals and a README.")
 
     def _choose_folder(self) -> None:
-        before = self.folder.text().strip()
-        folder = self._session.chooser.folder(
-            self.tr("Folder for the bundles"), Path(before).expanduser() if before else None
-        )
-        if folder is not None:
-            self.folder.setText(str(folder))
+        name_folder(self._session.chooser, self.folder, self.tr("Folder for the bundles"))
 
     def release(self) -> None:
         """Release the table, once the work is safe in a project."""
-        if self._session.project is None:
-            self._session.save_requested.emit(self._start)
-        elif self._session.save():
-            self._start()
+        self._session.once_saved(self._start)
 
     def _start(self) -> None:
         session, recipient = self._session, self._recipient()

@@ -41,7 +41,7 @@ from sfumato.ui.panels.releases.terms_card import TermsCard
 from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
+from sfumato.ui.widgets.files import DropHint, dropped_file, name_folder, table_filters
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
 from sfumato.ui.widgets.paint_queue import Steps
@@ -392,11 +392,7 @@ class ReleasesPanel(Panel):
     # ----- releasing
 
     def _choose_folder(self) -> None:
-        folder = self.session.chooser.folder(
-            self.tr("Folder for the bundles"), self.form.folder_path
-        )
-        if folder is not None:
-            self.form.folder.setText(str(folder))
+        name_folder(self.session.chooser, self.form.folder, self.tr("Folder for the bundles"))
 
     def _release(self) -> None:
         """Release, once nothing grave is open and the work is safe in a project."""
@@ -405,9 +401,7 @@ class ReleasesPanel(Panel):
             return
         if self.session.project is None:
             self._folder_proposed = ""  # the folder in sight is the one that is meant
-            self.session.save_requested.emit(self._start)
-        elif self.session.save():
-            self._start()
+        self.session.once_saved(self._start)
 
     def _start(self) -> None:
         session, order = self.session, self.form.order()

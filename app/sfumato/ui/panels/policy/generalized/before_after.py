@@ -11,10 +11,11 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.generalized_table import PublishedView
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.risk import PopulationBasis
 from sfumato.formats.language import grouped
 from sfumato.plots.generalization import RiskData, build_class_sizes, build_reidentification
-from sfumato.project.document.generalization import PopulationFile
+from sfumato.project.document.model import Document
 from sfumato.project.publication.population import basis_text, open_population, told
 from sfumato.project.release.uniqueness import exact_sentence, publication_sentence
 from sfumato.ui.look.theme import Space, scaled
@@ -119,16 +120,12 @@ class PopulationCard(Card):
             return
         before, text = self._session.document, tr("Use {name} as the population", name=path.name)
 
-        def take(file: PopulationFile) -> None:
-            self._session.edit(text, edits.with_population(before, file))
+        def work(context: Context) -> Document:
+            found = open_population(path, decided.quasi_identifiers, context)
+            return edits.with_population(before, found)
 
-        self._session.runner.run(
-            tr("Reading {name}", name=path.name),
-            partial(open_population, path, decided.quasi_identifiers),
-            self._session.unless_changed(text, take),
-            self._refuse,
-            key=JOB,
-        )
+        title = tr("Reading {name}", name=path.name)
+        self._session.edit_later(text, work, self._refuse, title=title, key=JOB)
 
     def _refuse(self, problem: SfumatoError) -> None:
         say(self.problem, " ".join(error_texts(problem)))

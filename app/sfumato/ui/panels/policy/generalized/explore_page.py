@@ -39,9 +39,9 @@ from sfumato.ui.widgets.layout import (
     ScrollPage,
     boxed,
     button,
-    clear_layout,
     column,
     label,
+    refill,
     row,
 )
 from sfumato.ui.widgets.plot_view import PlotView
@@ -116,11 +116,9 @@ class FilterBar(QWidget):
         self.changed.emit()
 
     def _show(self) -> None:
-        clear_layout(self._chips)
-        for condition in self.conditions:
-            remove = partial(self._remove, condition)
-            tip = tr("Remove this filter")
-            self._chips.addWidget(button(condition.text, remove, "quiet", "close", tip))
+        tip = tr("Remove this filter")
+        removers = [(each.text, partial(self._remove, each)) for each in self.conditions]
+        refill(self._chips, (button(*remover, "quiet", "close", tip) for remover in removers))
 
 
 class NodeCard(Card):

@@ -31,6 +31,7 @@ from sfumato.engine.generalization.lattice import Node
 from sfumato.plots.style import PlotStyle
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
 from sfumato.ui.widgets.layout import boxed, label, row
+from sfumato.ui.widgets.painted import painter_on
 from sfumato.ui.widgets.responsive import FlowLayout
 
 Places = npt.NDArray[np.float64]
@@ -102,8 +103,7 @@ class _LegendSymbol(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the symbol."""
         del event
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         painter.scale(Space.scale, Space.scale)
         draw_symbol(painter, QPointF(14, 14), self._symbol, themes().current.style)
         painter.end()
@@ -227,8 +227,7 @@ class Stamps:
         stamp = QPixmap(side, side)
         stamp.setDevicePixelRatio(ratio)
         stamp.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(stamp)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(stamp)
         painter.translate(self._reach + across / PHASES, self._reach + down / PHASES)
         painter.scale(scale, scale)
         draw_symbol(painter, QPointF(), KINDS[kind], style, selected=selected)

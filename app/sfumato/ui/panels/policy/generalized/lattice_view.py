@@ -8,17 +8,14 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
-    QColor,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
-    QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QWheelEvent,
 )
@@ -47,7 +44,7 @@ from sfumato.ui.panels.policy.generalized.node_list import SpecialNodes
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import button
 from sfumato.ui.widgets.messages import announce
-from sfumato.ui.widgets.painted import PartText, show_parts
+from sfumato.ui.widgets.painted import PartText, draw_focus, painter_on, show_parts
 
 MOST_DRAWN: Final = 10_000
 """A lattice with more nodes is shown by its heights only."""
@@ -217,11 +214,7 @@ class LatticeView(QGraphicsView):
         """Draw a ring around the lattice where it has the keyboard."""
         super().paintEvent(event)
         if self.hasFocus():
-            painter = QPainter(self.viewport())
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(QColor(themes().current.style.accent), 2))
-            inside = QRectF(self.viewport().rect()).adjusted(1, 1, -1, -1)
-            painter.drawRoundedRect(inside, Space.RADIUS, Space.RADIUS)
+            draw_focus(painter_on(self.viewport()), self.viewport())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show that the keyboard is here."""

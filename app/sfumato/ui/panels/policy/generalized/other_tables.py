@@ -44,10 +44,10 @@ from sfumato.ui.widgets.layout import (
     ElidedLabel,
     boxed,
     button,
-    clear_layout,
     column,
     form,
     label,
+    refill,
     row,
     say,
     tool,
@@ -323,13 +323,9 @@ class OtherTablesCard(Card):
         if shown == self._shown:
             return
         self._shown = shown
-        clear_layout(self._lines)
         self.rows = {other.holder: self._line(other, holders.get(other.holder)) for other in others}
-        for line in self.rows.values():
-            self._lines.addWidget(line)
         self.counts_rows = {each.name: self._counts_line(each) for each in counts}
-        for line in self.counts_rows.values():
-            self._lines.addWidget(line)
+        refill(self._lines, (*self.rows.values(), *self.counts_rows.values()))
         say(self.unaligned, self._unaligned())
         self.none.setVisible(not others)
         self.counts.setEnabled(bool(others))

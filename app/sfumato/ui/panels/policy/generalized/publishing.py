@@ -30,14 +30,15 @@ from sfumato.ui.panels.policy.generalized.node_list import node_text
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import CatalogueChoice, Segments, prompt
+from sfumato.ui.widgets.files import name_folder
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
     ScrollPage,
     button,
-    clear_layout,
     form,
     label,
+    refill,
     row,
     say,
 )
@@ -180,9 +181,7 @@ class PublishPage(ScrollPage):
                 else spoken(criterion.promise)
                 for place, criterion in enumerate(criteria)
             ]
-            clear_layout(self._promises)
-            for line in lines:
-                self._promises.addWidget(label(line, wrap=True))
+            refill(self._promises, (label(line, wrap=True) for line in lines))
         if view is None:
             self.check.show_state("clock", "muted", tr("Not made yet"))
         elif view.check.holds:
@@ -238,12 +237,7 @@ class PublishPage(ScrollPage):
     # ----- what the person does
 
     def _choose_folder(self) -> None:
-        text = self.folder.text().strip()
-        folder = self._session.chooser.folder(
-            tr("Folder for the bundle"), Path(text) if text else None
-        )
-        if folder is not None:
-            self.folder.setText(str(folder))
+        name_folder(self._session.chooser, self.folder, tr("Folder for the bundle"))
 
     def _choose_earlier(self) -> None:
         """Compare with an earlier edition's bundle, which publishing does."""
@@ -255,10 +249,7 @@ class PublishPage(ScrollPage):
 
     def _publish(self, counterfeits: bool = False) -> None:
         """Publish, once the work is safe in a project."""
-        if self._session.project is None:
-            self._session.save_requested.emit(partial(self._start, counterfeits))
-        elif self._session.save():
-            self._start(counterfeits)
+        self._session.once_saved(partial(self._start, counterfeits))
 
     def _start(self, counterfeits: bool) -> None:
         session = self._session

@@ -26,9 +26,9 @@ from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
 from sfumato.ui.widgets.layout import (
     Card,
     button,
-    clear_layout,
     column,
     label,
+    refill,
     row,
     say,
     tool,
@@ -221,13 +221,12 @@ class RequirementsCard(Card):
         say(self.lacking, " ".join(spoken(text) for text in told) if bare else "")
 
     def _rebuild(self, decided: Generalization, limits: tuple[int, int]) -> None:
-        clear_layout(self._rows)
         self.criteria = [
             CriterionRow(self._session, place, choice, limits)
             for place, choice in enumerate(decided.criteria)
         ]
+        refill(self._rows, self.criteria)
         for line in self.criteria:
-            self._rows.addWidget(line)
             line.remove.setEnabled(len(self.criteria) > 1)
 
     # ----- what the person does
