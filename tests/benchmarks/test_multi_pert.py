@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -14,57 +13,12 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.record_ids import record_ids_by_position
-from tests.benchmarks.multi_level.multi_pert import ReleaseHistory, coin, multi_pert
-from tests.engine.ladders.multi_pert import chain_law, joint_law
-from tests.engine.ladders.multi_pert import coin as reference_coin
+from tests.benchmarks.multi_level.multi_pert import ReleaseHistory, multi_pert
+from tests.engine.ladders.multi_pert import chain_law
 from tests.thorough import tried
 
 KEY = AttributeKey(bytes(range(32)))
 LEVELS = [0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05]
-
-
-def law_of_coin(arrivals, original, size):
-    """Return the joint law of releases that toss `coin`, level by level."""
-    law = {(): Fraction(1)}
-    for p in arrivals:
-        found = {}
-        for known, chance in law.items():
-            held = dict(known)
-            above = min((level for level in held if level > p), default=None)
-            below = max((level for level in held if level < p), default=None)
-            upper, top = held.get(above, original), above or Fraction(1)
-            shares = [Fraction(0)] * size
-            if below is None:
-                heads, tails = p / top, Fraction(0)
-            else:
-                heads, tails = coin(p, top, below, upper == held[below], size)
-                shares[held[below]] += tails
-            shares[upper] += heads
-            for value in range(size):
-                share = shares[value] + (1 - heads - tails) / size
-                found[(*known, (p, value))] = chance * share
-        law = found
-    return {
-        tuple(v for _, v in sorted(known, reverse=True)): chance for known, chance in law.items()
-    }
-
-
-@pytest.mark.parametrize("size", [2, 3])
-@pytest.mark.parametrize("originals", [0, 1])
-def test_equation_2_every_order_of_arrival_makes_one_ladder(size, originals):
-    """The chain has equation 2; all values of three levels, exactly."""
-    levels = (Fraction(4, 5), Fraction(1, 2), Fraction(1, 10))
-    for arrivals in permutations(levels):
-        law = law_of_coin(arrivals, originals, size)
-        assert law == chain_law(levels, originals, size) == joint_law(arrivals, originals, size)
-
-
-@pytest.mark.parametrize("same", [True, False])
-def test_the_coin_is_that_of_the_paper(same):
-    levels = (Fraction(4, 5), Fraction(1), Fraction(2, 5))
-    assert coin(*levels, same, 10) == reference_coin(*levels, same, 10)
-    heads, tails = coin(0.8, 1.0, 0.4, same=True, size=10)
-    assert (round(heads, 3), round(tails, 3)) == (0.8, 0.178)
 
 
 def test_the_list_of_the_papers_example():

@@ -15,8 +15,7 @@ for its experiments.
 from __future__ import annotations
 
 import bisect
-from fractions import Fraction
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,36 +25,9 @@ from sfumato.engine.core.errors import LevelError
 from sfumato.engine.ladders.uniform import check_level
 from sfumato.engine.ladders.uniform_cells import RecordDraws
 from sfumato.engine.randomness.keys import AttributeKey
-
-_Number = TypeVar("_Number", float, Fraction)
-"""Floats, or exact fractions."""
+from tests.engine.ladders.multi_pert import coin
 
 _WORD: Final = 2.0**64
-
-
-def coin(
-    p: _Number, upper: _Number, lower: _Number, same: bool, size: int
-) -> tuple[_Number, _Number]:
-    """Return the chances that a release shows the upper neighbour's value, and the lower one's.
-
-    Otherwise it shows a value drawn evenly from the domain. Equations 3 (u) and 4 (v).
-
-    Parameters
-    ----------
-    p, upper, lower
-        Retention probabilities, ``lower < p < upper``.
-    same
-        Whether the neighbours show the same value.
-    size
-        The number of values in the domain, s in the paper.
-    """
-    if same:
-        heads = p / upper
-        tails = (1 - heads) * (1 - (1 - lower / p) / ((size - 1) * lower / upper + 1))
-    else:
-        heads = (p - lower) / (upper - lower)
-        tails = lower * (upper - p) / (p * (upper - lower))
-    return heads, tails
 
 
 class ReleaseHistory:

@@ -10,15 +10,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
+from typing import TypeVar
 
 Law = dict[tuple[int, ...], Fraction]
 """The probability of each combination of released values, in the order of the levels."""
 
 
+_Number = TypeVar("_Number", float, Fraction)
+"""Floats, or exact fractions."""
+
+
 def coin(
-    p: Fraction, upper: Fraction, lower: Fraction, same: bool, size: int
-) -> tuple[Fraction, Fraction]:
-    """Return how likely a coin shows heads (the upper value) and tails (the lower one)."""
+    p: _Number, upper: _Number, lower: _Number, same: bool, size: int
+) -> tuple[_Number, _Number]:
+    """Return how likely a coin shows heads (the upper value) and tails (the lower one).
+
+    Otherwise it shows a value drawn evenly from the domain. Equations 3 (u) and 4 (v).
+
+    Parameters
+    ----------
+    p, upper, lower
+        Retention probabilities, ``lower < p < upper``.
+    same
+        Whether the neighbours show the same value.
+    size
+        The number of values in the domain, s in the paper.
+    """
     if same:
         head = p / upper
         tail = (1 - head) * (1 - (1 - lower / p) / ((size - 1) * lower / upper + 1))
