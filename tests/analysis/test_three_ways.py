@@ -369,7 +369,7 @@ def test_what_other_holders_tables_leave(opened, line, material):
     assert page.found.standing.weakest == found["ours"]["left"]
     assert len(page.found.breaches) == found["ours"]["combinations"]
     [registry] = found["others"]
-    rows = page.holders.model()
+    rows = page.holders.tables[0].model()
     cells = [str(rows.index(0, place).data()) for place in range(6)]
     assert cells[0] == "Registry"
     assert cells[1:4] == [str(registry[n]) for n in ("classes", "l", "left_without")]

@@ -48,8 +48,8 @@ def test_tables_that_keep_l_together_are_good(qtbot, page, tmp_path):
     assert "fewer than" in page.sentence.text()
     assert page.found.standing.holds
     assert page.state() is PanelState.DONE
-    assert not page.breaches.isVisible()
-    assert page.holders.model().rowCount() == 2
+    assert not page.broken.isVisible()
+    assert page.holders.tables[0].model().rowCount() == 2
     assert page.session.undo_text == "Open"
 
 
@@ -60,17 +60,17 @@ def test_a_table_that_breaks_l_is_named_with_its_combinations(qtbot, page, tmp_p
     assert page.state() is PanelState.ATTENTION
     assert "Registry" in page.explanation.text()
     assert "can't be kept any more" in page.explanation.text()
-    assert page.breaches.model().rowCount() == len(page.found.breaches) > 0
+    assert page.breaches.tables[0].model().rowCount() == len(page.found.breaches) > 0
 
 
 def test_a_combination_shows_what_it_tells_about_a_person(qtbot, page, tmp_path):
     filled(qtbot, page, other(write_other(tmp_path, weak=True)))
     page.l.spin.setValue(3)
     settle(qtbot, page.session)
-    page.breaches.selectRow(1)
+    page.breaches.tables[0].selectRow(1)
     breach = page.found.breaches[1]
     assert page.person.chosen == breach.classes
-    data = page.person.plot.figure.data
+    data = page.person.shown.plots[0].figure.data
     assert (data["after"] > 0).sum() == 2
     assert data["after"].sum() == pytest.approx(1.0)
 
@@ -81,15 +81,15 @@ def test_the_page_says_how_likely_a_value_becomes_and_who_can_t_be_in_two_classe
     filled(qtbot, page, other(write_other(tmp_path)), node=(0, 0))
     assert "somebody's value becomes" in page.explanation.text()
     assert "“sex” is taken to say the same of a person" in page.explanation.text()
-    assert page.person.nobody.isHidden()  # what is shown first is somebody's
+    assert "remain possible" in page.person.said.text()  # what is shown first is somebody's
     theirs, ours = page.found.holders
     women = [at for at, label in enumerate(theirs.labels) if "f" in label]
     men = [at for at, label in enumerate(ours.labels) if "m" in label]
     page.person.choose((women[0], men[0]))
-    assert "common columns differ" in page.person.nobody.text()
-    assert page.person.plot.isHidden()
+    assert "common columns differ" in page.person.said.text()
+    assert not any(plot.isVisible() for plot in page.person.shown.plots)
     page.person.choose((women[0], next(at for at in range(ours.classes) if at not in men)))
-    assert page.person.nobody.isHidden()
+    assert "remain possible" in page.person.said.text()
 
 
 def test_a_known_correlation_counts_the_ways(qtbot, page, tmp_path):
@@ -99,9 +99,9 @@ def test_a_known_correlation_counts_the_ways(qtbot, page, tmp_path):
     page.person.share.spin.setValue(10)
     click(page.person.count)
     settle(qtbot, page.session)
-    assert "ways" in page.person.ways_text.text()
-    assert page.person.ways.model().rowCount() > 0
-    assert "correlated" in page.person.plot.figure.data
+    assert "ways. Then the chances" in page.person.said.text()
+    assert page.person.shown.tables[1].model().rowCount() > 0
+    assert "correlated" in page.person.shown.plots[0].figure.data
 
 
 def test_a_correlation_that_does_not_fit_is_explained(qtbot, page, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from sfumato.engine.generalization.others import HolderClasses
 
 LARGEST_COUNT: Final = 20_000_000
 """Beyond so many steps the ways to spread people over values are not counted."""
+MOST_WAYS: Final = 200
 MOST_NAMED: Final = 6
 """Values that a sentence names, the likeliest first."""
 
@@ -244,7 +245,7 @@ class ClassAnswer:
         return Answer(
             told,
             about=about,
-            tables=(_growth_table(growing),),
+            tables=(_growth_table(growing), *_ways_table(known, self.found.values)),
             figures=(
                 AnswerFigure("beliefs.build_beliefs", (before_and_after,), self.likeliest),
                 AnswerFigure("beliefs.build_belief_growth", (growing,), self.likeliest),
@@ -355,6 +356,14 @@ def _growth_table(growing: BeliefGrowth) -> AnswerTable:
     }
     rows = zip(growing.holders, growing.belief, growing.most, strict=True)
     return AnswerTable(columns, [(name, float(at), float(most)) for name, at, most in rows])
+
+
+def _ways_table(known: ImaginaryTables | None, values: Sequence[object]) -> Iterator[AnswerTable]:
+    """Yield some ways in which the people have the values, which name the columns."""
+    if known is not None and (listed := known.listed(MOST_WAYS)):
+        shown = [code for code, most in enumerate(known.most) if most > 0]
+        columns = dict.fromkeys((str(values[code]) for code in shown), CellKind.VALUE)
+        yield AnswerTable(columns, [tuple(way[code] for code in shown) for way in listed])
 
 
 def _ended(told: Sequence[str], of: int) -> Sentence:

@@ -46,6 +46,8 @@ from sfumato.project.release.batched_table import BatchedTable
 
 MOST_BREACHES: Final = 500
 """Combinations that are listed; the ones that leave fewest values come first among those found."""
+MOST_VALUES: Final = 8
+"""Values of such a combination that are named."""
 
 UNLESS_KNOWN: Final = Sentence(
     "This holds for whoever knows nothing of how many people are in the same classes of several"
@@ -315,9 +317,35 @@ def answer_of(found: Beside, document: Document) -> Answer:
     return Answer(
         (_verdict(found), *_explained(found), *_believed(found)),
         Severity.GOOD if found.standing.holds else Severity.GRAVE,
-        tables=(AnswerTable(columns, rows),),
+        tables=(AnswerTable(columns, rows), *_broken(found)),
         facts=plain(document, found),
     )
+
+
+def _broken(found: Beside) -> Iterator[AnswerTable]:
+    """Yield the combinations of classes that break l, in their order; for the custodian's eyes."""
+    columns: dict[str, CellKind] = {
+        Sentence("Values left"): CellKind.VALUE,
+        Sentence("Left"): CellKind.COUNT,
+        **{f"{each.holder}\u200b": CellKind.VALUE for each in found.holders},
+        Sentence("Caused by"): CellKind.TEXT,
+        Sentence("Alike"): CellKind.COUNT,
+    }
+    rows = [
+        (
+            ", ".join(str(found.values[code]) for code in breach.remaining[:MOST_VALUES]) or "–",
+            len(breach.remaining),
+            *(
+                each.describe(number)
+                for each, number in zip(found.holders, breach.classes, strict=True)
+            ),
+            ", ".join(breach.needed) or Sentence("several"),
+            breach.combinations,
+        )
+        for breach in found.breaches
+    ]
+    if rows:
+        yield AnswerTable(columns, rows)
 
 
 def _verdict(found: Beside) -> Sentence:

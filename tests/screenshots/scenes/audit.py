@@ -219,7 +219,7 @@ def _other_holders(stage: Stage, *, needed: float = 3, down: bool = False) -> No
         page.person.share.spin.setValue(20)
         page.person.count.click()
         stage.settle()
-        _scroll_to(stage, page, page.person.ways)
+        _scroll_to(stage, page, page.person.shown.tables[-1])
     stage.settle()
 
 

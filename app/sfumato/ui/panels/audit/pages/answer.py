@@ -30,7 +30,7 @@ from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.files import FileChooser
 from sfumato.ui.widgets.layout import button, column, label, row, say
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.tables import TableView
+from sfumato.ui.widgets.tables import FrameModel, TableView
 
 MOST_LINES: Final = 12
 """Lines of a table in sight; it scrolls through more."""
@@ -45,14 +45,25 @@ class AnswerView(QWidget):
         Asks where a plot is saved.
     title
         What the tables are of, for who can't see them.
+    picks
+        Whether a line of a table can be chosen, as the first is then.
     """
 
     failed = Signal(object)
     """A `Message`: a plot could not be saved."""
+    picked = Signal(int)
+    """The place of the chosen line among those that the answer has."""
 
-    def __init__(self, chooser: FileChooser, title: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        chooser: FileChooser,
+        title: str,
+        parent: QWidget | None = None,
+        *,
+        picks: bool = False,
+    ) -> None:
         super().__init__(parent)
-        self._chooser, self._title = chooser, title
+        self._chooser, self._title, self._picks = chooser, title, picks
         self.plots: list[PlotView] = []
         self.tables: list[TableView] = []
         self._column = column()
@@ -74,6 +85,17 @@ class AnswerView(QWidget):
             self._column.removeWidget(table)
             table.deleteLater()
         self.tables = [self._table_of(table) for table in answer.tables]
+        for table in self.tables if self._picks else ():
+            table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
+            table.setSelectionMode(TableView.SelectionMode.SingleSelection)
+            table.selectionModel().selectionChanged.connect(partial(self._pick, table))
+            table.selectRow(0)
+
+    def _pick(self, table: TableView, *_changed: object) -> None:
+        model = table.model()
+        for index in table.selectionModel().selectedRows():
+            if isinstance(model, FrameModel):
+                self.picked.emit(model.source_row(index.row()))
 
     def _table_of(self, told: AnswerTable) -> TableView:
         table = TableView(self, row_numbers=False)

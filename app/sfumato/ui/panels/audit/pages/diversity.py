@@ -3,96 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
-import pandas as pd
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QItemSelection, Qt, Signal
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.answers import Answer
 from sfumato.analysis.class_beliefs import (
     ClassAnswer,
     class_answer,
     known_correlation,
-    ways_sentence,
 )
-from sfumato.analysis.composition import MOST_BREACHES, Beside, answer_of, beside_others
+from sfumato.analysis.composition import Beside, answer_of, beside_others
 from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.beliefs import ImaginaryTables
 from sfumato.engine.generalization.others import HolderClasses
-from sfumato.formats.language import grouped
-from sfumato.plots.beliefs import build_belief_growth, build_beliefs
-from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import filled_in, spoken, typeset
+from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import filled_in, typeset
+from sfumato.ui.panels.audit.pages.answer import AnswerView
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card, boxed, button, column, fill, form, label, row
 from sfumato.ui.widgets.messages import error_texts
-from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import FlowLayout
-from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit other holders"
 USUAL_L: Final = 2
-TABLE_ROW: Final = 32
-BREACHES_HEIGHT: Final = 260
 
 
 CORRELATION_JOB: Final = "audit other holders correlation"
 MOST_OFFERED: Final = 400
 """Classes of a table that can be chosen here; a combination from the list brings any other."""
-MOST_WAYS: Final = 200
-WAYS_HEIGHT: Final = 180
-
-
-MOST_VALUES = 8
 
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence about other holders' tables in the person's language, filled in."""
     return filled_in(QCoreApplication.translate("OtherHolders", template), **details)
-
-
-def breaches_frame(found: Beside) -> pd.DataFrame:
-    """Return a row for each combination that breaks l."""
-    rows = []
-    for breach in found.breaches:
-        names = [found.values[code] for code in breach.remaining[:MOST_VALUES]]
-        rows.append(
-            (
-                len(breach.remaining),
-                ", ".join(map(str, names)) or tr("none"),
-                *(
-                    holder.describe(number)
-                    for holder, number in zip(found.holders, breach.classes, strict=True)
-                ),
-                ", ".join(breach.needed) or tr("several"),
-                breach.combinations,
-            )
-        )
-    heads = [
-        tr("Left"),
-        tr("Values"),
-        *(holder.holder for holder in found.holders),
-        tr("Caused by"),
-        tr("Alike"),
-    ]
-    return pd.DataFrame(rows, columns=heads)
-
-
-def breaches_sentence(found: Beside) -> str:
-    """Return how many combinations break l."""
-    count = len(found.breaches)
-    if not count:
-        return tr("There are none.")
-    if count >= MOST_BREACHES:
-        return tr("At least {count}; these come first. Choose one to see it.", count=grouped(count))
-    if count == 1:
-        return tr("One; what it tells is shown below.")
-    return tr("{count} of them. Choose one to see what it tells.", count=grouped(count))
 
 
 class PersonCard(QWidget):
@@ -119,13 +70,10 @@ class PersonCard(QWidget):
         self._form = form()
         self._form.setVerticalSpacing(Space.TIGHT)
         self.body.addLayout(self._form)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(self.told)
-        self.growth = PlotView(session.chooser, self)
-        self.growth.failed.connect(self.told)
-        self.nobody = label("", "muted", wrap=True)
-        self.range = label("", "muted", wrap=True)
-        fill(self.body, self.nobody, self.plot, self.range, self.growth)
+        self.said = label("", "muted", wrap=True)
+        self.shown = AnswerView(session.chooser, title.text(), self)
+        self.shown.failed.connect(self.told)
+        fill(self.body, self.said, self.shown)
         shared = tr("Where it is known how many people they share")
         self.body.addWidget(label(shared, "caption", wrap=True))
         self.share = NumberField(0.1, 100.0, decimals=1, unit="%", step=5.0, show_range=True)
@@ -141,10 +89,6 @@ class PersonCard(QWidget):
             wrap=True,
         )
         self.body.addWidget(self.ways_text)
-        self.ways = TableView(self, row_numbers=False, name=tr("Ways"))
-        self.ways.setFixedHeight(scaled(WAYS_HEIGHT))
-        self.ways.hide()
-        self.body.addWidget(self.ways)
 
     # ----- what is shown
 
@@ -187,29 +131,19 @@ class PersonCard(QWidget):
 
     def _show(self, _value: object = None) -> None:
         self._session.runner.cancel(CORRELATION_JOB)
-        self.ways.hide()
+        self._told = None
+        if self._found is not None and self._found.holders:
+            self._told = class_answer(self._found, self.chosen)
+        self._tell(None)
+
+    def _tell(self, known: ImaginaryTables | None) -> None:
+        """Say what is believed, also where it is known how many people the classes share."""
+        answer = Answer(()) if self._told is None else self._told.answer(known)
+        self.said.setText(" ".join(map(typeset, answer.sentences)))
+        self.shown.show_answer(answer)
         self.ways_text.setText(
             tr("Every way in which these people can have the values is then equally likely.")
         )
-        if self._found is None or not self._found.holders:
-            self._told = None
-            self.plot.clear()
-            self.growth.clear()
-            return
-        self._told = class_answer(self._found, self.chosen)
-        reason = self._told.reason
-        self.nobody.setText("" if reason is None else spoken(reason))
-        self.nobody.setVisible(reason is not None)
-        for part in (self.plot, self.range, self.growth):
-            part.setVisible(reason is None)
-        if reason is None:
-            self.range.setText(typeset(self._told.ranges))
-            self.growth.show_plot(partial(build_belief_growth, self._told.growth_drawn))
-            self._draw(None)
-
-    def _draw(self, correlated: ImaginaryTables | None) -> None:
-        if self._told is not None and self._told.belief is not None:
-            self.plot.show_plot(partial(build_beliefs, self._told.drawn(correlated)))
 
     # ----- a known correlation
 
@@ -228,32 +162,13 @@ class PersonCard(QWidget):
                 self.share.value / 100,
                 of,
             ),
-            self._show_ways,
+            self._tell,
             self._refuse,
             key=CORRELATION_JOB,
         )
 
     def _refuse(self, error: SfumatoError) -> None:
         self.ways_text.setText(" ".join(error_texts(error)))
-        self.ways.hide()
-
-    def _show_ways(self, found: ImaginaryTables) -> None:
-        if self._found is None:
-            return
-        self.ways_text.setText(typeset(ways_sentence(found, self._found.values)))
-        values = tuple(map(str, self._found.values))
-        shown = [code for code, most in enumerate(found.most) if most > 0]
-        listed = found.listed(MOST_WAYS)
-        frame = pd.DataFrame(
-            [[way[code] for code in shown] for way in listed],
-            columns=[values[code] for code in shown],
-        )
-        model = FrameModel(frame)
-        model.setParent(self.ways)
-        self.ways.setModel(model)
-        self.ways.fit_columns()
-        self.ways.setVisible(bool(listed))
-        self._draw(found)
 
 
 def _offered(holder: HolderClasses) -> list[tuple[int, str]]:
@@ -296,8 +211,9 @@ class DiversityPage(AuditPage):
             (tr("Our table"), self.ours), (tr("Values that should remain, l"), self.l), None
         )
         holders = Card(tr("What each table contributes"), parent=self)
-        self.holders = self._table(tr("Tables"))
-        holders.body.addWidget(self.holders)
+        chooser = self.session.chooser
+        self.holders = AnswerView(chooser, tr("Tables"), self)
+        holders.put(self.holders)
         broken = Card(
             tr("Combinations of classes that leave too few values"),
             tr(
@@ -306,20 +222,14 @@ class DiversityPage(AuditPage):
             ),
             self,
         )
-        self.count = label("", "muted", wrap=True)
-        self.breaches = self._table(tr("Combinations"))
-        self.breaches.setSelectionMode(TableView.SelectionMode.SingleSelection)
-        self.breaches.setSortingEnabled(True)
-        broken.put(self.count, self.breaches)
+        self.breaches = AnswerView(chooser, tr("Combinations"), self, picks=True)
+        self.breaches.picked.connect(self._choose)
+        broken.put(label(tr("Choose one to see what it tells."), "muted"), self.breaches)
+        self.broken = broken
         self.person = PersonCard(self.session, self)
         self.person.told.connect(self.told)
         self.cards = boxed(column(holders, broken, self.person, spacing=Space.BETWEEN), self)
         self.add(self.cards)
-
-    def _table(self, name: str) -> TableView:
-        made = TableView(self, row_numbers=False, framed=False, name=name, whole_rows=True)
-        made.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        return made
 
     # ----- the question
 
@@ -405,30 +315,13 @@ class DiversityPage(AuditPage):
         answer = answer_of(found, self.session.document)
         first, *others = map(typeset, answer.sentences)
         self.say(first, " ".join(others), token)
-        [table] = answer.tables
-        self._fill(
-            self.holders,
-            FrameModel(pd.DataFrame(table.texts, columns=[spoken(each) for each in table.columns])),
-        )
-        self.holders.setFixedHeight(TABLE_ROW * (len(found.holders) + 1) + 16)
-        self._fill(self.breaches, FrameModel(breaches_frame(found)))
-        self.breaches.setVisible(bool(found.breaches))
-        needed = TABLE_ROW * (len(found.breaches) + 1) + 24
-        self.breaches.setFixedHeight(min(needed, BREACHES_HEIGHT))
         self.l.set_range(1, max(len(found.values), self.l.value))
-        self.count.setText(breaches_sentence(found))
-        self.breaches.selectionModel().selectionChanged.connect(self._choose)
         self.person.show_tables(found)
-        if found.breaches:
-            self.breaches.selectRow(0)
+        self.holders.show_answer(replace(answer, tables=answer.tables[:1]))
+        self.broken.setVisible(bool(found.breaches))
+        self.breaches.show_answer(replace(answer, tables=answer.tables[1:]))
         self.cards.show()
         self.state_changed.emit()
-
-    def _fill(self, table: TableView, model: FrameModel) -> None:
-        model.setParent(table)
-        table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        table.setModel(model)
-        table.fit_columns()
 
     def _fail(self, asked: tuple[object, ...], error: SfumatoError) -> None:
         if asked == self._asked:
@@ -437,12 +330,9 @@ class DiversityPage(AuditPage):
             self.cards.hide()
             self.state_changed.emit()
 
-    def _choose(self, _chosen: QItemSelection, _left: QItemSelection) -> None:
-        rows = self.breaches.selectionModel().selectedRows()
-        model = self.breaches.model()
-        if rows and self.found is not None and isinstance(model, FrameModel):
-            breach = self.found.breaches[model.source_row(rows[0].row())]
-            self.person.choose(breach.classes)
+    def _choose(self, line: int) -> None:
+        if self.found is not None:
+            self.person.choose(self.found.breaches[line].classes)
 
 
 PAGE = DiversityPage

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QItemSelection
+from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from sfumato.analysis.answers import Answer
@@ -32,21 +32,16 @@ from sfumato.plots.groups import (
 )
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import filled_in, spoken, typeset
+from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.panels.audit.holders import tr
 from sfumato.ui.panels.audit.pages.answer import AnswerView
 from sfumato.ui.panels.audit.pages.groups import GroupsPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import Card, label
-from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit small groups"
 CURVES_JOB: Final = "audit small groups curves"
-
-
-def tr(text: str, **details: object) -> str:
-    """Return a text in the person's language, filled in."""
-    return filled_in(QCoreApplication.translate("Audit", text), **details)
 
 
 def rule_name(rule: PrivacyTest) -> str:
@@ -117,7 +112,8 @@ class GroupRiskPage(GroupsPage):
             self.tr("Choose a group to see its true distribution beside the reconstructed one."),
             parent=self,
         )
-        self.groups = AnswerView(self.session.chooser, self.tr("Groups"), self)
+        self.groups = AnswerView(self.session.chooser, self.tr("Groups"), self, picks=True)
+        self.groups.picked.connect(self._choose)
         card.body.addWidget(self.groups)
         return card
 
@@ -168,11 +164,6 @@ class GroupRiskPage(GroupsPage):
         for plot, figure in zip((self.sizes, self.remedies), told.figures, strict=True):
             plot.show_plot(builder(figure))
         self.groups.show_answer(replace(told, figures=()))
-        [table] = self.groups.tables
-        table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(TableView.SelectionMode.SingleSelection)
-        table.selectionModel().selectionChanged.connect(self._choose)
-        table.selectRow(0)
         self.session.runner.run(
             self.tr("Moving p, ε, δ and size"),
             partial(answer_curves, answer),
@@ -188,13 +179,10 @@ class GroupRiskPage(GroupsPage):
             plot.clear()
         self.groups.show_answer(Answer(()))
 
-    def _choose(self, _chosen: QItemSelection, _left: QItemSelection) -> None:
-        [table] = self.groups.tables
-        rows, model = table.selectionModel().selectedRows(), table.model()
-        if not rows or self._answer is None or not isinstance(model, FrameModel):
-            return
-        group = self._answer.listed[model.source_row(rows[0].row())]
-        self.group.show_plot(partial(build_group_reconstruction, self._answer, group))
+    def _choose(self, line: int) -> None:
+        if self._answer is not None:
+            group = self._answer.listed[line]
+            self.group.show_plot(partial(build_group_reconstruction, self._answer, group))
 
     def _show_curves(self, points: tuple[CurvePoint, ...]) -> None:
         if self._answer is None:
