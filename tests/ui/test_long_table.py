@@ -383,11 +383,11 @@ def test_a_person_is_looked_for_once_something_is_known(saved, qtbot, path):
     settle(qtbot, saved.session)
     rows = np.flatnonzero(pd.read_parquet(path)["age"].between(40, 41)) + 1
     assert f"{len(rows)} of {ROWS:,} records fit" in page.sentence.text().replace("\u202f", " ")
-    model = page.table.model()
+    model = page.fitting.tables[0].model()
     shown_rows = [model.index(at, 0).data() for at in range(model.rowCount())]
     assert [int(row.replace(",", "")) for row in shown_rows] == rows.tolist()[: len(shown_rows)]
     assert {model.index(at, 2).data() for at in range(model.rowCount())} == {"40", "41"}
-    assert page.beliefs.count() == 1
+    assert len(page.beliefs.plots) == 1
 
 
 @pytest.mark.slow

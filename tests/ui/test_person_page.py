@@ -51,7 +51,7 @@ def said(label):
 
 
 def plots(page):
-    return [page.beliefs.itemAt(at).widget() for at in range(page.beliefs.count())]
+    return [plot for plot in page.beliefs.plots if plot.figure is not None]
 
 
 def test_without_recipients_the_page_leads_to_policy(page):
@@ -65,7 +65,7 @@ def test_what_is_known_leaves_some_rows_and_beliefs_about_them(qtbot, opened):
     frame = clinic_table(120).frame
     rows = np.flatnonzero(frame["age"].between(40, 41) & (frame["ward"] == "north")) + 1
     assert f"{len(rows)} of 120 records fit" in said(opened.sentence)
-    model = opened.table.model()
+    model = opened.fitting.tables[0].model()
     assert [model.index(at, 0).data() for at in range(model.rowCount())] == rows.astype(
         str
     ).tolist()

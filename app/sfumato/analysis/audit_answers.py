@@ -32,6 +32,7 @@ from sfumato.analysis.small_groups import (
     RiskSubject,
     estimated_sentence,
     gain_of,
+    grouped_entries,
     passed_by_published_rule,
     person_sentence,
     risk_of_each,
@@ -327,14 +328,8 @@ def _alike(document: Document, inputs: AuditInputs, names: Sequence[str]) -> lis
 
 def subjects_of(rows: AllRows, attributes: Mapping[str, Attribute]) -> tuple[RiskSubject, ...]:
     """Return the attributes with a list of values that are protected by themselves."""
-    knows = usual_knowledge(rows.document)
-    return tuple(
-        RiskSubject(rows, entry, knows)
-        for entry in rows.document.policy
-        if len(entry.attributes) == 1
-        and entry.attributes[0] in attributes
-        and attributes[entry.attributes[0]].domain is not None
-    )
+    fitting, knows = grouped_entries(rows.document, attributes), usual_knowledge(rows.document)
+    return tuple(RiskSubject(rows, entry, knows) for entry in fitting.values())
 
 
 ANSWERS: Final[Mapping[str, Callable[[AuditInputs, Context], Answer]]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.analysis.answers import Answer, AnswerFigure, Severity
+from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind, Severity
 from sfumato.analysis.person_rows import KnownFact
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
@@ -406,6 +406,23 @@ def answer_of(document: Document, found: PersonFound) -> Answer:
         ),
         found.spotted,
         remedies=tuple(reason.sentence for reason in reasons_of(document, found)),
+        tables=tuple(_rows_table(found)),
         figures=tuple(AnswerFigure("beliefs.build_person_beliefs", (each,)) for each in drawn),
         facts=_figures(found),
     )
+
+
+def _rows_table(found: PersonFound) -> Iterator[AnswerTable]:
+    """Yield the likeliest rows with what is known of the person; for the custodian's eyes."""
+    known = {f"{name}\u200b": found.shown[name] for name in found.shown}
+    if known and len(found.shown):
+        columns: dict[str, CellKind] = {
+            Sentence("Row"): CellKind.VALUE,
+            Sentence("Chance, %"): CellKind.NUMBER,
+            **dict.fromkeys(known, CellKind.VALUE),
+        }
+        count = len(found.shown)
+        chances = [100.0 * float(chance) for chance in found.chances[:count]]
+        values = ([None if pd.isna(one) else one for one in told] for told in known.values())
+        rows = [int(row) + 1 for row in found.rows[:count]]
+        yield AnswerTable(columns, list(zip(rows, chances, *values, strict=True)))

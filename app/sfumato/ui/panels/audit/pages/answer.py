@@ -19,7 +19,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.formats.language import said
 from sfumato.plots.figure import builder
-from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import apart, spoken
 from sfumato.ui.panels.audit.asking import inputs_from
@@ -240,10 +239,7 @@ class AnswerPage(AuditPage):
             document = inputs.document
             named = grouped_entries(document, inputs.attributes)
             self.bar.offer(
-                list(named if "knows" in self.question.options else inputs.attributes),
-                [recipient.name for recipient in document.recipients],
-                public_names(document),
-                usual_knowledge(document),
+                document, named if "knows" in self.question.options else inputs.attributes
             )
             name, knows = str(self.bar.attribute.value or ""), self.bar.knowledge.names
             inputs = replace(inputs, attribute=name, knows=knows) if name else None

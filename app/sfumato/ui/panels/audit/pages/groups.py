@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
-from PySide6.QtGui import QAction, QPaintEvent, QShowEvent
+from PySide6.QtGui import QAction, QPaintEvent
 from PySide6.QtWidgets import (
     QMenu,
     QPushButton,
@@ -22,10 +22,11 @@ from sfumato.analysis.questions.question import Topic
 from sfumato.analysis.small_groups import RiskSubject, grouped_entries
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
+from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
-from sfumato.ui.panels.base import PanelState, catch_up
+from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 
@@ -140,17 +141,11 @@ class QuestionBar(QWidget):
         self.recipient.setVisible(with_recipient)
         self.knowledge.setVisible(with_knowledge)
 
-    def offer(
-        self,
-        attributes: Sequence[str],
-        recipients: Sequence[str],
-        public: Sequence[str],
-        usual: Sequence[str],
-    ) -> None:
+    def offer(self, document: Document, attributes: Iterable[str]) -> None:
         """Offer what there is to choose; what is chosen stays where it can."""
         self.attribute.set_choices([(name, name) for name in attributes])
-        self.recipient.set_choices([(name, name) for name in recipients])
-        self.knowledge.set_columns(public, usual)
+        self.recipient.set_choices([(each.name, each.name) for each in document.recipients])
+        self.knowledge.set_columns(public_names(document), usual_knowledge(document))
 
     def _tell(self, _chosen: object) -> None:
         self.changed.emit()
@@ -188,7 +183,6 @@ class GroupsPage(AuditPage):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         self.bar = QuestionBar(self.with_recipient)
         self._answered = False
-        self._stale = True
         super().__init__(session, parent)
         self._above.insertWidget(0, self.bar)
         self.bar.changed.connect(self.ask)
@@ -233,38 +227,21 @@ class GroupsPage(AuditPage):
             return None
         return RiskSubject(rows, entry, self.bar.knowledge.names)
 
-    def _attributes(self) -> list[str]:
-        """Return the attributes with a domain that are protected by themselves."""
+    def refresh(self, _changed: object = None) -> None:
+        """Offer what can be asked about, and ask."""
         document = self.session.document
         names = [name for entry in document.policy for name in entry.attributes]
         encoded = {name: self.session.attribute(name) for name in names}
         known = {name: one.attribute for name, one in encoded.items() if one is not None}
-        return list(grouped_entries(document, known))
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Answer the question, now that somebody looks."""
-        super().showEvent(event)
-        if self._stale:
-            catch_up(self.ask)
-
-    def refresh(self, _changed: object = None) -> None:
-        """Offer what can be asked about, and ask."""
-        document = self.session.document
-        self.bar.offer(
-            self._attributes(),
-            [recipient.name for recipient in document.recipients],
-            public_names(document),
-            usual_knowledge(document),
-        )
+        self.bar.offer(document, grouped_entries(document, known))
         self.show_work(self.subject() is not None)
         self.ask()
 
     def ask(self) -> None:
         """Start the job that answers the present question; a hidden page waits."""
         self._answered = False
-        self._stale = not self.isVisible()
         subject = self.subject()
-        if subject is None or self._stale:
+        if subject is None or not self.isVisible():
             self.session.runner.cancel(self.job)
             self.state_changed.emit()
             return

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final
 
-import numpy as np
 import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import QCompleter, QLineEdit, QListWidget, QListWidgetItem, QWidget
@@ -33,7 +32,6 @@ from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
-from sfumato.plots.figure import builder
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord
@@ -42,6 +40,7 @@ from sfumato.project.release.regenerate import released_last
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import filled_in, number, typeset, value_name
 from sfumato.ui.panels.audit.holders import basis_choice
+from sfumato.ui.panels.audit.pages.answer import AnswerView
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, when_given
 from sfumato.ui.widgets.layout import (
@@ -55,17 +54,16 @@ from sfumato.ui.widgets.layout import (
     form,
     label,
     row,
+    say,
 )
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.responsive import FlowLayout
-from sfumato.ui.widgets.tables import FrameModel, TableView, show_value
 
 TABLES_JOB: Final = "audit person tables"
 USUAL_FIELDS: Final = 8
 """Columns that are offered at first; the others follow on request."""
 MOST_SUGGESTED: Final = 500
 MOST_CLASSES: Final = 400
-ROWS_IN_SIGHT: Final = 8
 THOUSAND: Final = 1_000
 _VERDICTS: Final = {
     Severity.GRAVE: ("danger", "danger"),
@@ -76,12 +74,11 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True)
 class _PersonLook:
-    """What was found, with what the likeliest rows have in the columns that are known."""
+    """What was found, and what would help."""
 
     found: PersonFound
     answer: Answer
     reasons: tuple[Reason, ...]
-    frame: pd.DataFrame
 
 
 class PersonPage(AuditPage):
@@ -111,7 +108,6 @@ class PersonPage(AuditPage):
         self._offered: tuple[object, ...] = ()
         self._asked: tuple[object, ...] = ()
         self._all_columns = False
-        self._model: FrameModel | None = None
         self.known = Card(
             self.tr("What is known of the person"),
             self.tr("A value (several parted by |), a number such as 40 ± 2 or 38 to 42, a year."),
@@ -129,15 +125,17 @@ class PersonPage(AuditPage):
         # The answer stays in sight, however much is asked.
         self._above.insertLayout(0, row(self.icon, self.sentence, wide=1))
         self.reasons = column(spacing=Space.INSIDE)
-        self.beliefs = column(spacing=Space.BETWEEN)
+        self.beliefs = AnswerView(self.session.chooser, self.translated_title(), self)
+        self.beliefs.failed.connect(self.told)
+        self.numbers = label("", wrap=True)
         self.rows = Card(
             self.tr("The rows that fit"),
             self.tr("For your eyes only: the likeliest first, as the table has them."),
             self,
         )
-        self.table = TableView(self, row_numbers=False, name=self.tr("The rows that fit"))
-        self.rows.body.addWidget(self.table)
-        self.add(self.reasons, self.beliefs, self.rows)
+        self.fitting = AnswerView(self.session.chooser, self.tr("The rows that fit"), self)
+        self.rows.put(self.fitting)
+        self.add(self.reasons, self.beliefs, self.numbers, self.rows)
         self.basis.chosen.connect(self.refresh)
         self.holders.itemChanged.connect(self._ask)
         self.belief.chosen.connect(self._ask)
@@ -372,8 +370,9 @@ class PersonPage(AuditPage):
         self._asked = ()
 
     def _clear(self) -> None:
-        for layout in (self.reasons, self.beliefs):
-            clear_layout(layout)
+        clear_layout(self.reasons)
+        self.beliefs.show_answer(Answer(()))
+        say(self.numbers, "")
         self.rows.hide()
 
     def _show(self, asked: tuple[object, ...], looked: _PersonLook) -> None:
@@ -386,20 +385,13 @@ class PersonPage(AuditPage):
         self.say(told, " ".join(meaning), *icon)
         for reason in looked.reasons:
             self.reasons.addWidget(self._reason(reason))
-        for figure in looked.answer.figures:
-            plot = self.new_plot()
-            self.beliefs.addWidget(plot)
-            plot.show_plot(builder(figure))
-        for belief in found.beliefs:
-            if isinstance(belief, NumberBelief) and belief.holder and not belief.reason:
-                self._show_number(belief)
-        headings = {"row": self.tr("Row"), "chance": self.tr("Chance, %")}
-        self._model = FrameModel(looked.frame.rename(columns=headings))
-        self.table.setModel(self._model)
-        self.table.fit_columns()
-        lines = min(len(looked.frame), ROWS_IN_SIGHT) + 1
-        self.table.setFixedHeight(lines * Space.FIELD + 16)
-        self.rows.setVisible(bool(len(looked.frame)))
+        answer = looked.answer
+        self.beliefs.show_answer(replace(answer, tables=()))
+        known = (one for one in found.beliefs if isinstance(one, NumberBelief))
+        ends = (self._between(one) for one in known if one.holder and not one.reason)
+        say(self.numbers, "\n".join(ends))
+        self.fitting.show_answer(replace(answer, figures=()))
+        self.rows.setVisible(bool(answer.tables))
 
     def _reason(self, reason: Reason) -> QWidget:
         box = QWidget(self)
@@ -409,15 +401,15 @@ class PersonPage(AuditPage):
         box.setLayout(row(badge, ElidedButton(words, go), wide=0))
         return box
 
-    def _show_number(self, belief: NumberBelief) -> None:
-        """Show between which numbers it is believed to lie; for the custodian's eyes."""
+    def _between(self, belief: NumberBelief) -> str:
+        """Return between which numbers it is believed to lie; for the custodian's eyes."""
         mean, low, high = (_rounded(each) for each in belief.after)
         middle, lowest, highest = (_rounded(each) for each in belief.before)
         ends = self.tr(
             "With 90 % it lies between {low} and {high}, about {mean}; without the files,"
             " between {lowest} and {highest}, about {middle}."
         ).format(low=low, high=high, mean=mean, lowest=lowest, highest=highest, middle=middle)
-        self.beliefs.addWidget(label(f"{belief.attribute}: {ends}", wrap=True))
+        return f"{belief.attribute}: {ends}"
 
 
 def _rounded(value: float) -> str:
@@ -433,17 +425,8 @@ def _look(
     context: Context,
 ) -> _PersonLook:
     found = find_person(rows, knowledge, releases, basis, context)
-    columns: dict[str, object] = {
-        "row": found.rows[: len(found.shown)] + 1,
-        "chance": np.round(100.0 * found.chances[: len(found.shown)], 2),
-    }
-    for fact in knowledge.facts:
-        columns[f"{fact.column}\u200b"] = [
-            "" if pd.isna(value) else show_value(value) for value in found.shown[fact.column]
-        ]
-    frame = pd.DataFrame(columns) if knowledge.facts else pd.DataFrame()
     document = rows.document
-    return _PersonLook(found, answer_of(document, found), reasons_of(document, found), frame)
+    return _PersonLook(found, answer_of(document, found), reasons_of(document, found))
 
 
 PAGE = PersonPage
