@@ -6,7 +6,7 @@ The pages that weigh coalitions share these, the choice of an attribute, and whi
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -25,7 +25,7 @@ from sfumato.ui.look.wording import filled_in, local_day, number, statement_text
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments
-from sfumato.ui.widgets.layout import Card
+from sfumato.ui.widgets.layout import Card, label, say
 from sfumato.ui.widgets.sheets import TickedModel
 from sfumato.ui.widgets.tables import Cell, Heading, TableView
 
@@ -174,11 +174,18 @@ class HoldersPage(AuditPage):
         self.model = HoldersModel(self)
         self.table = HoldersTable(self.model, self)
         self.open_note = OpenNote(self.session, self)
+        self.rest = label("", "muted", wrap=True)
         self.basis.chosen.connect(self.refresh)
         self.model.ticked.connect(self.weigh)
         card = Card(tr("Coalition"), tr("Who might put their releases together?"), parent=self)
         card.body.addWidget(self.table, 1)
         return card
+
+    def tell_learned(self, sentences: Sequence[str], beside: Iterable[str] = ()) -> None:
+        """Say who learns from whom, how much, and what is to be known; the rest stands apart."""
+        first, figures, *others = (*map(typeset, sentences), "", "")
+        self.say(first, " ".join(filter(None, (figures, *map(typeset, beside)))))
+        say(self.rest, "\n".join(filter(None, others)))
 
     @abstractmethod
     def weigh(self) -> None:

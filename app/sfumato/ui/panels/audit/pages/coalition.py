@@ -42,7 +42,7 @@ from sfumato.plots.figure import builder
 from sfumato.plots.ladders import LadderData, LadderRung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.holders import (
     TICK,
     HoldersPage,
@@ -225,7 +225,7 @@ class CoalitionPage(HoldersPage):
         self.tick_all = TickAll(self.model.tick_all, self)
         self.tick_all.show()
         card.body.addWidget(self.tick_all)
-        self.add(self.open_note, self.side_by_side(card, self.bars))
+        self.add(self.open_note, self.side_by_side(card, self.bars), self.rest)
         self.add(self.side_by_side(self.distribution, self.growth), self.files, self.groups)
         self.add(self.side_by_side(self.what_if, self.ladder))
         for signal in (session.project_changed, session.ledger_changed):
@@ -276,8 +276,7 @@ class CoalitionPage(HoldersPage):
         """Say what was found, and what else is to be known."""
         document, releases = self.session.document, self.session.steps.releases()
         beside = asides(document, str(self.entry.value), coalition, releases)
-        first, *others = map(typeset, (*answer.sentences, *beside))
-        self.say(first, " ".join(others))
+        self.tell_learned(answer.sentences, beside)
 
     def weigh(self) -> None:
         """Say what the ticked recipients learn; the bars follow from a job."""
@@ -297,7 +296,7 @@ class CoalitionPage(HoldersPage):
             formed = pool is not None and pool.formed
             self._tell(Answer((told_together(entry.key, coalition, formed),)), coalition)
         else:
-            self.say(tr(TICK))
+            self.tell_learned((tr(TICK),))
         self.open_note.show_best(entry.key, coalition)
         attribute = combined([attributes[name] for name in entry.attributes])
         countable = attribute.counts is not None

@@ -47,7 +47,7 @@ from sfumato.ui.panels.audit.pages.answer import AnswerView
 from sfumato.ui.panels.audit.pages.base import field_line
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import label, say
+from sfumato.ui.widgets.layout import say
 from sfumato.ui.widgets.messages import Message
 
 JOB: Final = "audit numbers"
@@ -100,7 +100,6 @@ class NumbersPage(HoldersPage):
             field.setMinimumWidth(scaled(160))
             field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
         self.copies, self.errors, self.learned, self.bayes = (self.new_plot() for _ in range(4))
-        self.rest = label("", "muted", wrap=True)
         self.controls((self.tr("&Attribute"), self.entry), self.basis, None)
         guesses = field_line(
             (self.tr("&Guesses of"), self.attribute),
@@ -183,10 +182,10 @@ class NumbersPage(HoldersPage):
 
     def _tell(self, answer: Answer) -> None:
         """Say what was found: the figures first, and below the plots what they rest on."""
-        first, figures, *others = (*map(typeset, (*answer.sentences, *answer.notes)), "", "")
-        if first:
-            self.say(first, figures)
-        say(self.rest, "\n".join(filter(None, others)))
+        if answer.sentences:
+            self.tell_learned((*answer.sentences, *answer.notes))
+        else:
+            say(self.rest, "")
         self.by_knowledge.show_answer(replace(answer, figures=()))
 
     def _draw_guesses(self, _chosen: object = None) -> None:
