@@ -100,7 +100,7 @@ class AnswerView(QWidget):
         table = TableView(self, row_numbers=False)
         table.setAccessibleName(", ".join((self._title, *told.header)))
         lines = min(len(told.rows), MOST_LINES) + 1
-        table.setMinimumHeight(Space.FIELD * lines + Space.AROUND)
+        table.setFixedHeight(Space.FIELD * lines + Space.AROUND)
         table.setSortingEnabled(True)
         table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         table.show_frame(_frame_of(told))
