@@ -414,7 +414,8 @@ def answer_of(document: Document, found: PersonFound) -> Answer:
 
 def _rows_table(found: PersonFound) -> Iterator[AnswerTable]:
     """Yield the likeliest rows with what is known of the person; for the custodian's eyes."""
-    known = {f"{name}\u200b": found.shown[name] for name in found.shown}
+    facts = (fact.column for fact in found.knowledge.facts)
+    known = {f"{name}\u200b": found.shown[name] for name in facts}
     if known and len(found.shown):
         columns: dict[str, CellKind] = {
             Sentence("Row"): CellKind.VALUE,
