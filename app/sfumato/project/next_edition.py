@@ -501,5 +501,5 @@ def _hashes(table: BatchedTable, names: Sequence[str], context: Context) -> Hash
     hashes = np.zeros((table.rows, len(names)), dtype=np.uint64)
     for batch, rows in table.read(tuple(names), _COMPARING, context):
         for at, name in enumerate(names):
-            hashes[rows, at] = cell_hashes(series_of(batch[name], name))
+            hashes[rows, at] = cell_hashes(batch[name])
     return hashes

@@ -26,6 +26,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.table.table import Table
+from sfumato.formats.columns.arrays import unmasked
 from sfumato.formats.errors import Way
 from sfumato.formats.notes import Note
 from sfumato.formats.options import READING_VERSION, ReadOptions
@@ -33,7 +34,7 @@ from sfumato.formats.reading import Place, open_batches, read_file
 from sfumato.formats.table_format import Batches
 from sfumato.project.document.model import Document, TableSource
 from sfumato.project.release.batched_table import BatchedTable
-from sfumato.project.release.batches import arrow_type
+from sfumato.project.release.batches import arrow_type, column_from
 from sfumato.project.release.bucket_counts import series_of
 from sfumato.project.store.remembered import Remembered
 
@@ -266,10 +267,7 @@ def _differing(
     counts, done = dict.fromkeys(names, 0), 0
     for old, new in _side_by_side(before.read(names), now.read(names)) if names else ():
         for name in names:
-            other = cell_hashes(series_of(old[name], name)) != cell_hashes(
-                series_of(new[name], name)
-            )
-            counts[name] += int(other.sum())
+            counts[name] += int((cell_hashes(old[name]) != cell_hashes(new[name])).sum())
         done += len(old)
         context.report(min(done / max(before.rows, 1), 1.0), _COMPARING)
     return counts
@@ -444,30 +442,47 @@ def _hashes_of_rows(batch: pa.RecordBatch, names: Sequence[str]) -> Hashes:
     for name in names:
         told = hashlib.blake2b(name.encode(), digest_size=8).digest()
         factor = np.uint64(int.from_bytes(told, "little") | 1)
-        hashes += cell_hashes(series_of(batch[name], name)) * factor
+        hashes += cell_hashes(batch[name]) * factor
     return hashes
 
 
-def cell_hashes(column: pd.Series) -> Hashes:
-    """Return a hash of each value, the same whatever the column's type keeps it as; shape (n,)."""
-    hash_array, types = pd.util.hash_array, pd.api.types
-    missing = column.isna().to_numpy()
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        words = hash_array(column.cat.categories.astype(str).to_numpy(dtype=object))
-        hashes = np.append(words, np.uint64(0))[column.cat.codes.to_numpy()]
-    elif types.is_numeric_dtype(column.dtype):
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0
-        hashes = hash_array(numbers)
-        if types.is_integer_dtype(column.dtype) and (large := np.abs(numbers) > _EXACT).any():
-            # Of these, several whole numbers are one decimal number.
-            hashes[large] = hash_array(column[large].astype(object).astype(str).to_numpy())
-    elif types.is_datetime64_any_dtype(column.dtype):
-        hashes = hash_array(column.astype("datetime64[us]").astype(np.int64).to_numpy())
+def cell_hashes(values: pa.Array) -> Hashes:
+    """Return a hash of each value, the same whatever type keeps it; 0 where missing, shape (n,)."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        words = np.append(cell_hashes(values.dictionary), np.uint64(0))
+        places = values.indices.fill_null(len(words) - 1)
+        return words[places.to_numpy(zero_copy_only=False)]
+    if pa.types.is_temporal(kind):
+        moments = pd.Series(column_from(values, "", str(kind))).astype("datetime64[us]")
+        hashes = pd.util.hash_array(moments.astype(np.int64).to_numpy())
+    elif pa.types.is_string(kind):
+        # Texts that repeat are a dictionary: to look for such among the others takes longer.
+        hashes = pd.util.hash_array(values.to_numpy(zero_copy_only=False), categorize=False)
     else:
-        # Texts that repeat are categories: to look for such among the others takes longer.
-        hashes = hash_array(column.astype(str).to_numpy(dtype=object), categorize=False)
-    return np.where(missing, np.uint64(0), hashes)
+        hashes = np.empty(len(values), dtype=np.uint64)
+        for start in range(0, len(values), _TILE):
+            part = slice(start, start + _TILE)
+            hashes[part] = _number_hashes(values[part])
+    if values.null_count:
+        hashes[values.is_null().to_numpy(zero_copy_only=False)] = 0
+    return hashes
 
 
+def _number_hashes(values: pa.Array) -> Hashes:
+    """Return a hash of each number, yes or no, and 0 where there is none."""
+    stored, _ = unmasked(values)
+    numbers = stored.astype(np.float64) + 0.0
+    hashes = pd.util.hash_array(numbers)
+    hashes[np.isnan(numbers)] = 0
+    if stored.dtype.kind in "iu" and (large := np.abs(numbers) > _EXACT).any():
+        # Of these, several whole numbers are one decimal number.
+        texts = [str(number) for number in stored[large].tolist()]
+        hashes[large] = pd.util.hash_array(np.array(texts, dtype=object))
+    return hashes
+
+
+_TILE: Final = 1 << 14
+"""So many numbers stay near the processor."""
 _EXACT: Final = float(1 << 53)
 """Whole numbers up to this one are exact as decimal numbers."""
