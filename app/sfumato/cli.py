@@ -15,6 +15,7 @@ from typing import Final
 import sfumato
 from sfumato.commands import COMMANDS, command_called
 from sfumato.commands.shared.command import Command, ExitCode, Terminal
+from sfumato.commands.shared.late import imported_late
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.formats.errors import CannotOpen
 from sfumato.formats.files import printable
@@ -89,6 +90,7 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
 
 
 def _ran(parsed: argparse.Namespace, terminal: Terminal) -> int:
+    imported_late("pandas")
     # The system takes all memory back at the end; Python would search it for cycles first.
     atexit.register(gc.freeze)
     usual = gc.get_threshold()

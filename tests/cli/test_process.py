@@ -141,6 +141,25 @@ def test_a_command_imports_the_reader_of_its_source_alone(made):
     assert imported.isdisjoint(("matplotlib", "PySide6", "scipy.stats", "scipy.optimize"))
 
 
+@pytest.mark.parametrize(
+    "command", ["policy", "recipients", "attributes", "rules", "terms", "ledger", "seal"]
+)
+def test_a_command_that_needs_no_table_imports_no_pandas(made, command):
+    code = (
+        "import sys; from sfumato.cli import main; code = main(sys.argv[1:]);"
+        " print('pandas._libs' in sys.modules, file=sys.stderr); sys.exit(code)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, command, str(made.project)],
+        cwd=ROOT,
+        env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stderr.split()[-1] == "False"
+
+
 def test_a_reader_that_has_had_enough_is_no_fault(made):
     ended = subprocess.run(
         f'"{sys.executable}" -m sfumato rules "{made.project}" | head -c 1',

@@ -117,7 +117,7 @@ class ShownGroundRows:
         return labelled(quasi, level, codes[self.counted.place], present, self.table.frame.index)
 
 
-class ShownColumnsOfView(Mapping[str, pd.Series]):
+class ShownColumnsOfView(Mapping[str, "pd.Series"]):
     """The quasi-identifiers as a view shows them, each made when it is first looked at."""
 
     def __init__(self, rows: ShownGroundRows) -> None:

@@ -10,7 +10,6 @@ from typing import TypeGuard, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pandas.api.extensions import ExtensionDtype
 
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.wording import formatted
@@ -103,7 +102,7 @@ def factorize(
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), column.cat.categories
     # The array of a type of pandas' own knows how, without the checks before it.
-    if isinstance(column.dtype, ExtensionDtype):
+    if isinstance(column.dtype, pd.api.extensions.ExtensionDtype):
         positions, uniques = column.array.factorize(use_na_sentinel=True)
     else:
         positions, uniques = pd.factorize(column, use_na_sentinel=True)

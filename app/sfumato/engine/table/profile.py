@@ -17,12 +17,11 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 from enum import StrEnum
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pandas.api.extensions import ExtensionDtype
 
 from sfumato.engine.core.columns import Binning, Coding
 from sfumato.engine.core.errors import DomainError
@@ -154,7 +153,7 @@ def summarize(series: pd.Series) -> ColumnProfile:
 
 
 @cache
-def _summary_for(dtype: np.dtype | ExtensionDtype) -> Callable[[pd.Series], ColumnProfile]:
+def _summary_for(dtype: Any) -> Callable[[pd.Series], ColumnProfile]:
     """Return what summarizes columns of a type; asking pandas for each column takes longer."""
     if pd.api.types.is_bool_dtype(dtype):
         return _of_categories

@@ -9,14 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.api.extensions import ExtensionArray
 
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.formats.columns.exact import EXACT_DIGITS, is_inexact, with_same_digits
@@ -25,7 +24,7 @@ from sfumato.formats.errors import UnsupportedColumn, WrongEncoding, refused_at
 from sfumato.formats.options import READING_VERSION
 
 Mask = Flags
-Column = npt.NDArray[Any] | ExtensionArray
+Column: TypeAlias = "npt.NDArray[Any] | pd.api.extensions.ExtensionArray"
 """A finished column: what a table's frame is made of."""
 
 _GROWTH: Final = 1.5
@@ -167,7 +166,6 @@ _FEW_TEXTS: Final = 4_096
 _SHARED: Final = 8
 """A dictionary of texts is used as it is where each stands for so many rows."""
 _PIECE: Final = 1 << 18
-_DTYPE: Final = pd.StringDtype("pyarrow", na_value=np.nan)
 
 Codes = npt.NDArray[np.signedinteger[Any]]
 """Positions among the distinct texts, -1 where missing."""
@@ -376,7 +374,8 @@ def _pieces(codes: Codes) -> Iterator[Codes]:
 
 def text_array(texts: pa.ChunkedArray) -> pd.arrays.ArrowStringArray:
     """Return texts as a column of pandas' own text type, without a copy."""
-    return pd.arrays.ArrowStringArray(texts, dtype=_DTYPE)  # type: ignore[call-arg]
+    dtype = pd.StringDtype("pyarrow", na_value=np.nan)
+    return pd.arrays.ArrowStringArray(texts, dtype=dtype)  # type: ignore[call-arg]
 
 
 Chosen = slice | Integers

@@ -164,10 +164,8 @@ ZONED: Final = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?)"
     r" ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 )
-_TRUE: Final = pa.array(["true", "True", "TRUE"])
-_FALSE: Final = pa.array(["false", "False", "FALSE"])
-_ONE: Final = pa.array(["1"])
-_ZERO: Final = pa.array(["0"])
+_TRUE: Final = ("true", "True", "TRUE")
+_FALSE: Final = ("false", "False", "FALSE")
 _OF_TEXT: Final = r"[g-su-wyG-SU-WY]"
 """Letters that stand in no number, date or code."""
 _EXACT_LENGTH: Final = 15
@@ -260,8 +258,8 @@ def parse(texts: pa.Array, kind: ColumnType, rules: ParsingRules) -> Parsed:
 
 
 def _booleans(texts: pa.Array, rules: ParsingRules) -> Parsed:
-    true = pc.is_in(texts, value_set=pa.concat_arrays([_TRUE, _ONE]) if rules.fixed else _TRUE)
-    false = pc.is_in(texts, value_set=pa.concat_arrays([_FALSE, _ZERO]) if rules.fixed else _FALSE)
+    true = pc.is_in(texts, value_set=pa.array((*_TRUE, "1") if rules.fixed else _TRUE))
+    false = pc.is_in(texts, value_set=pa.array((*_FALSE, "0") if rules.fixed else _FALSE))
     known = pc.or_(true, false)
     return Parsed(pc.if_else(known, true, None), _bad(texts, known))
 
@@ -427,7 +425,7 @@ def cast_texts(texts: pa.Array, target: pa.DataType) -> Any:
 
 def boolean_cells(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return texts as yes/no values, and which of them are."""
-    true, false = pc.is_in(texts, value_set=_TRUE), pc.is_in(texts, value_set=_FALSE)
+    true, false = (pc.is_in(texts, value_set=pa.array(each)) for each in (_TRUE, _FALSE))
     known = pc.or_(true, false)
     return pc.if_else(known, true, None), known
 

@@ -44,7 +44,7 @@ from sfumato.project.release.units import (
     varies_within,
 )
 
-Shown = Callable[[pa.RecordBatch, Places], Mapping[str, pd.Series]]
+Shown = Callable[[pa.RecordBatch, Places], Mapping[str, "pd.Series"]]
 """Makes columns, by name, of some rows of a table that stand in some places."""
 
 _PADS: Final = 40

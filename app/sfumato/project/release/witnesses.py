@@ -18,7 +18,7 @@ from sfumato.formats.columns.arrays import NativeColumn, in_stated_order, precis
 from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 
-_SIGNED: Final = pa.scalar((1 << 63) - 1, pa.uint64())
+_SIGNED: Final = (1 << 63) - 1
 """The largest of the whole numbers with a sign."""
 _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
 
@@ -78,7 +78,8 @@ class TypeEvidence:
             if values.null_count:
                 found += self._first(name, "missing", pc.is_null(values))
             if pa.types.is_uint64(kind):
-                found += self._first(name, "large", pc.greater(values, _SIGNED))
+                largest = pa.scalar(_SIGNED, pa.uint64())
+                found += self._first(name, "large", pc.greater(values, largest))
             elif pa.types.is_timestamp(kind):
                 if unit := precision(values.to_pandas()):
                     coarser = pc.floor_temporal(values, unit=_COARSER[unit])
