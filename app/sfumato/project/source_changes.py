@@ -452,7 +452,8 @@ def cell_hashes(values: pa.Array) -> Hashes:
     if pa.types.is_dictionary(kind):
         words = np.append(cell_hashes(values.dictionary), np.uint64(0))
         places = values.indices.fill_null(len(words) - 1)
-        return words[places.to_numpy(zero_copy_only=False)]
+        hashes: Hashes = words[places.to_numpy(zero_copy_only=False)]
+        return hashes
     if pa.types.is_temporal(kind):
         moments = pd.Series(column_from(values, "", str(kind))).astype("datetime64[us]")
         hashes = pd.util.hash_array(moments.astype(np.int64).to_numpy())
