@@ -227,7 +227,7 @@ class TestAnnouncements:
 
 def test_series_of_bars_differ_by_more_than_their_colours(themed):
     style = themes().current.style
-    figure = build_realized_distribution(risks.files(), style)
+    figure = build_realized_distribution(*risks.files(), style)
     hatches = {bar.get_hatch() for bar in figure.axes[0].patches if bar.get_height() > 0}
     assert len(hatches) == 2
 
