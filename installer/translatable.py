@@ -254,6 +254,8 @@ class _Module:
             return False  # a page, or found as the argument of a call
         if isinstance(above, ast.Dict) and node in above.keys:
             return False
+        if isinstance(above, ast.AnnAssign) and ast.unparse(above.annotation) == "TypeAlias":
+            return False
         word = source[:1].isupper()
         match above:
             case ast.Call() if _called(above) == "Sentence":

@@ -9,7 +9,7 @@
         <translation>Sfumato {version}</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+2"/>
         <source>Releases one table about individuals at many trust levels, and shows what every coalition of recipients would learn.</source>
         <translation>Gibt eine Tabelle über Einzelpersonen auf vielen Vertrauensstufen frei und zeigt, was jede Koalition von Empfängern erfahren würde.</translation>
     </message>
@@ -42,7 +42,7 @@
 <context>
     <name>ApprovalLine</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+135"/>
+        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+128"/>
         <source>A second person approves each release</source>
         <translation>Eine zweite Person genehmigt jede Freigabe</translation>
     </message>
@@ -102,7 +102,7 @@
         <translation>{name} genehmigt nicht mehr.</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location line="+42"/>
         <source>{name} approved the release to {recipients}.</source>
         <translation>{name} hat die Freigabe an {recipients} genehmigt.</translation>
     </message>
@@ -115,12 +115,12 @@
 <context>
     <name>ApproveDialog</name>
     <message>
-        <location line="-266"/>
+        <location line="-257"/>
         <source>Approve the release to {names}</source>
         <translation>Die Freigabe an {names} genehmigen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>You approve exactly what would be released now: the table, the columns, the levels, and the reasons given. If any of it changes, your approval lapses. Look at the checks and at the preview first, and type your own passphrase, which nobody else knows.</source>
         <translation>Sie genehmigen genau das, was jetzt freigegeben würde: die Tabelle, die Spalten, die Stufen und die gegebenen Begründungen. Ändert sich etwas daran, erlischt Ihre Genehmigung. Sehen Sie sich zuerst die Prüfungen und die Vorschau an, und tippen Sie Ihre eigene Passphrase, die sonst niemand kennt.</translation>
     </message>
@@ -138,7 +138,7 @@
 <context>
     <name>ApproverDialog</name>
     <message>
-        <location line="+13"/>
+        <location line="+10"/>
         <source>Let the second person type a passphrase that nobody else knows; it is not the project&apos;s. Whoever knows both can release alone.</source>
         <translation>Lassen Sie die zweite Person eine Passphrase tippen, die sonst niemand kennt; sie ist nicht die des Projekts. Wer beide kennt, kann allein freigeben.</translation>
     </message>
@@ -161,7 +161,7 @@
 <context>
     <name>Attributes</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="+60"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="+58"/>
         <source>Identifying</source>
         <translation>Direkt identifizierend</translation>
     </message>
@@ -271,17 +271,17 @@
         <translation>Spalte</translation>
     </message>
     <message>
-        <location line="+158"/>
+        <location line="+153"/>
         <source>The other {count} are told by sfumato worth --by.</source>
         <translation>Die übrigen {count} nennt sfumato worth --by.</translation>
     </message>
     <message>
-        <location line="+171"/>
+        <location line="+170"/>
         <source>one row per person</source>
         <translation>eine Zeile je Person</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+492"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+464"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
     </message>
@@ -431,12 +431,12 @@
     </message>
     <message>
         <location line="+15"/>
-        <location line="+60"/>
+        <location line="+59"/>
         <source>Protect by {column}</source>
         <translation>Nach {column} schützen</translation>
     </message>
     <message>
-        <location line="-35"/>
+        <location line="-34"/>
         <source>Weighing what protection by {unit} costs</source>
         <translation>Es wird abgewogen, was der Schutz nach {unit} kostet</translation>
     </message>
@@ -446,7 +446,7 @@
         <translation>Jede Zeile für sich schützen</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+19"/>
         <source>Looking for what is the same in rows of one {unit}</source>
         <translation>Gesucht wird, was in den Zeilen einer Einheit von {unit} gleich ist</translation>
     </message>
@@ -482,7 +482,7 @@
 <context>
     <name>Audit</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+54"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+49"/>
         <source>exact test</source>
         <translation>exakter Test</translation>
     </message>
@@ -497,48 +497,23 @@
         <translation>veröffentlichter Test, vereinfachte Schranke</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/released_files.py" line="+84"/>
+        <location filename="../../app/sfumato/ui/panels/audit/released_files.py" line="+65"/>
         <source>The released columns are being made again.</source>
         <translation>Die freigegebenen Spalten werden neu erzeugt.</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+23"/>
         <source>That can&apos;t be told: {reason}</source>
         <translation>Das lässt sich nicht sagen: {reason}</translation>
     </message>
     <message>
-        <location line="+33"/>
-        <source>{value} ({share}, {records} {records:record|records})</source>
-        <translation>{value} ({share}, {records} {records:Datensatz|Datensätze})</translation>
-    </message>
-    <message>
-        <location line="+6"/>
-        <source>In most danger, on average: {values}.</source>
-        <translation>Am stärksten gefährdet, im Mittel: {values}.</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/ui/panels/audit/holders.py" line="+171"/>
-        <source>(rounding): they are the same</source>
-        <translation>(Rundung): Sie stimmen überein</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+274"/>
-        <source>Whose records are in most danger?</source>
-        <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>Average probability that the coalition gives to a record&apos;s true value. Click a heading to sort.</source>
-        <translation>Mittlere Wahrscheinlichkeit, die die Koalition dem wahren Wert eines Datensatzes gibt. Klicken Sie zum Sortieren auf eine Überschrift.</translation>
-    </message>
-    <message>
-        <location line="+31"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+191"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/person.py" line="+95"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/person.py" line="+92"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -548,7 +523,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
     </message>
     <message>
-        <location line="-190"/>
+        <location line="-76"/>
         <source>A new recipient</source>
         <translation>Ein neuer Empfänger</translation>
     </message>
@@ -563,7 +538,7 @@
         <translation>Freigegebene Werte werden ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/diversity.py" line="+266"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/diversity.py" line="+181"/>
         <source>Other holders</source>
         <translation>Andere Stellen</translation>
     </message>
@@ -588,7 +563,7 @@
         <translation>Kleine Gruppen werden geprüft</translation>
     </message>
     <message>
-        <location line="+137"/>
+        <location line="+130"/>
         <source>{test}, were no record repeated</source>
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
@@ -608,7 +583,7 @@
         <translation>Sobald ein Projekt Freigaben hat, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+85"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+78"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -638,67 +613,12 @@
         <translation>Speichern Sie Ihre Arbeit als Projekt. Der Bericht sagt dann, was seine Freigaben zusagen, wer was erhalten hat und wie es sich prüfen lässt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/holders.py" line="-120"/>
-        <source>These {count} recipients</source>
-        <translation>Diese {count} Empfänger</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>{others} and {last}</source>
-        <translation>{others} und {last}</translation>
-    </message>
-    <message>
-        <location line="+29"/>
+        <location filename="../../app/sfumato/ui/panels/audit/holders.py" line="+37"/>
         <source>Tick recipients to see what they learn together.</source>
         <translation>Kreuzen Sie Empfänger an, um zu sehen, was sie gemeinsam erfahren.</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <source>{best} holds the true {attribute}.</source>
-        <translation>{best} hat {attribute} im Original.</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>{best} alone knows {attribute} at {level}.</source>
-        <translation>{best} allein kennt {attribute} auf Stufe {level}.</translation>
-    </message>
-    <message>
-        <location line="+7"/>
-        <source>{names} hold the same values of {attribute}: together they learn no more than each alone.</source>
-        <translation>{names} haben dieselben Werte von {attribute}: Gemeinsam erfahren sie nicht mehr als jeder für sich.</translation>
-    </message>
-    <message>
-        <location line="+7"/>
-        <source>{names} together learn no more about {attribute} than {best} alone.</source>
-        <translation>{names} erfahren gemeinsam über {attribute} nicht mehr als {best} allein.</translation>
-    </message>
-    <message>
-        <location line="+18"/>
-        <source>{names} together can learn a little more about {attribute} than {best} alone, because released numbers are rounded or bounded. How much is measured under “Numbers”.</source>
-        <translation>{names} können gemeinsam etwas mehr über {attribute} erfahren als {best} allein, weil freigegebene Zahlen gerundet oder begrenzt sind. Wie viel, wird unter „Zahlen“ gemessen.</translation>
-    </message>
-    <message>
-        <location line="+27"/>
-        <source>This attacker knows which numbers occur and how often, and takes the released numbers as if they were not rounded or bounded. What can be made of that as well is told below.</source>
-        <translation>Dieser Angreifer weiß, welche Zahlen wie oft vorkommen, und nimmt die freigegebenen Zahlen so, als wären sie nicht gerundet oder begrenzt. Was sich auch daraus machen lässt, steht unten.</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>This attacker knows which numbers occur and how often, and guesses the mean of what is possible: no estimate has a smaller mean square error.</source>
-        <translation>Dieser Angreifer weiß, welche Zahlen wie oft vorkommen, und rät den Mittelwert dessen, was möglich ist: Kein Schätzwert hat einen kleineren mittleren quadratischen Fehler.</translation>
-    </message>
-    <message>
-        <location line="+8"/>
-        <source>{known} On the ladder, {names} together guess exactly what {best} guesses alone.</source>
-        <translation>{known} Auf der Leiter raten {names} gemeinsam genau das, was {best} allein rät.</translation>
-    </message>
-    <message>
-        <location line="+4"/>
-        <source>{known} On the ladder, the largest difference between a guess of {names} together and {best}&apos;s own is {apart} of the spread</source>
-        <translation>{known} Auf der Leiter beträgt die größte Abweichung zwischen dem, was {names} gemeinsam raten, und dem, was {best} allein rät, {apart} der Streuung</translation>
-    </message>
-    <message>
-        <location line="+129"/>
+        <location line="+123"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
@@ -713,7 +633,7 @@
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+18"/>
         <source>Coalition</source>
         <translation>Koalition</translation>
     </message>
@@ -723,7 +643,7 @@
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+176"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+167"/>
         <source>Nothing to examine yet</source>
         <translation>Noch nichts zu prüfen</translation>
     </message>
@@ -788,7 +708,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+111"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+132"/>
         <source>Nothing to answer yet</source>
         <translation>Noch gibt es nichts zu beantworten</translation>
     </message>
@@ -809,7 +729,7 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+268"/>
+        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+264"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
@@ -822,7 +742,7 @@
 <context>
     <name>BinningEditor</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="+331"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="+326"/>
         <source>Divide the numbers into bins</source>
         <translation>Zahlen in Klassen einteilen</translation>
     </message>
@@ -870,7 +790,7 @@
         <translation>In Sfumato ist ein Fehler aufgetreten</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Your work is safe, and nothing was changed by this: {title}. Please send the details below to the makers; they hold no value of your table.</source>
         <translation>Ihre Arbeit ist sicher, und hierdurch wurde nichts verändert: {title}. Bitte senden Sie die Einzelheiten unten an die Hersteller; sie enthalten keinen Wert Ihrer Tabelle.</translation>
     </message>
@@ -952,7 +872,17 @@
 <context>
     <name>CoalitionPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+212"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+93"/>
+        <source>Whose records are in most danger?</source>
+        <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Average probability that the coalition gives to a record&apos;s true value.</source>
+        <translation>Mittlere Wahrscheinlichkeit, die die Koalition dem wahren Wert eines Datensatzes gibt.</translation>
+    </message>
+    <message>
+        <location line="+6"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
@@ -973,7 +903,7 @@
         <translation>Freigabeverzeichnis wurde verändert</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+41"/>
         <source>Weighing a coalition</source>
         <translation>Eine Koalition wird bewertet</translation>
     </message>
@@ -981,7 +911,7 @@
 <context>
     <name>CodingEditor</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="-311"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="-303"/>
         <source>Multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -1125,7 +1055,7 @@
 <context>
     <name>CountsPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/counts_page.py" line="+93"/>
+        <location filename="../../app/sfumato/ui/panels/releases/counts_page.py" line="+94"/>
         <source>Drag columns into the rows and columns of the table, or choose one and press a button; R, C and Delete do the same. Only columns with stated values can be counted by.</source>
         <translation>Ziehen Sie Spalten in die Zeilen und Spalten der Tabelle, oder wählen Sie eine und drücken Sie eine Schaltfläche; R, C und Entf tun dasselbe. Gezählt werden kann nur nach Spalten mit angegebenen Werten.</translation>
     </message>
@@ -1160,7 +1090,7 @@
         <translation>Wahr: nur für Sie</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+11"/>
         <source>For whom</source>
         <translation>Für wen</translation>
     </message>
@@ -1391,12 +1321,12 @@
         <translation>Das Datenpaket enthält Zahlen, Randsummen, Intervalle und eine README.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+3"/>
         <source>Folder for the bundles</source>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+24"/>
         <source>Counting for {name}</source>
         <translation>Zählen für {name}</translation>
     </message>
@@ -1409,7 +1339,7 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+329"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+320"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
@@ -1470,7 +1400,7 @@
         <translation>Beispiel öffnen</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+41"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
@@ -1627,12 +1557,14 @@
 <context>
     <name>Detail</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+86"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+57"/>
+        <location line="+29"/>
         <source>Role</source>
         <translation>Rolle</translation>
     </message>
     <message>
-        <location line="-12"/>
+        <location line="-28"/>
+        <location line="+16"/>
         <source>Kind</source>
         <translation>Art</translation>
     </message>
@@ -1774,12 +1706,12 @@
 <context>
     <name>EntryPreview</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/preview/number_pages.py" line="+63"/>
+        <location filename="../../app/sfumato/ui/panels/preview/number_pages.py" line="+71"/>
         <source>Explained also by</source>
         <translation>Erklärt auch durch</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location line="-8"/>
         <source>A plain spread of the released numbers is too wide and, where each column has noise of its own, a plain correlation is too weak: the recipient&apos;s guide says how to correct both, as it was done here.</source>
         <translation>Die einfache Streuung der freigegebenen Zahlen ist zu groß, und wo jede Spalte eigenes Rauschen hat, ist eine einfache Korrelation zu schwach: Die Anleitung für den Empfänger sagt, wie beides zu korrigieren ist, wie es hier geschehen ist.</translation>
     </message>
@@ -1789,7 +1721,7 @@
         <translation>Quantile und Zusammenhang von</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+45"/>
         <source>Estimated from the first four moments, less what noise adds to them: good for distributions with one peak. The intervals do not cover what other shapes add.</source>
         <translation>Geschätzt aus den ersten vier Momenten, abzüglich dessen, was das Rauschen hinzufügt: gut für Verteilungen mit einem Gipfel. Die Intervalle decken nicht ab, was andere Formen hinzufügen.</translation>
     </message>
@@ -1799,12 +1731,12 @@
         <translation>Quantile von {attribute} lassen sich nicht schätzen: Das Rauschen erklärt die ganze Streuung. Mehr Datensätze oder weniger Rauschen würden helfen.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+20"/>
         <source>Estimating a regression</source>
         <translation>Eine Regression wird geschätzt</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+8"/>
         <source>How {attribute} depends on the others can&apos;t be estimated: there is too much noise for so few records.</source>
         <translation>Wie {attribute} von den anderen abhängt, lässt sich nicht schätzen: Für so wenige Datensätze ist das Rauschen zu stark.</translation>
     </message>
@@ -1819,7 +1751,7 @@
         <translation>Unverändert freigegebene Spalten gehen unverändert ein.</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+35"/>
         <source>and</source>
         <translation>und</translation>
     </message>
@@ -1985,7 +1917,7 @@
         <translation>Wertlos: {text}</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+16"/>
         <location line="+2"/>
         <source>Two-way table with</source>
         <translation>Kreuztabelle mit</translation>
@@ -2006,12 +1938,12 @@
         <translation>keiner weiteren Spalte</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+12"/>
         <source>Estimating a two-way table</source>
         <translation>Eine Kreuztabelle wird geschätzt</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+11"/>
         <source>Shares of the combinations of both columns, estimated with both columns&apos; probabilities; a column that leaves unperturbed is taken as it leaves.</source>
         <translation>Anteile der Kombinationen beider Spalten, geschätzt mit den Wahrscheinlichkeiten beider; eine Spalte, die unverändert hinausgeht, zählt so, wie sie hinausgeht.</translation>
     </message>
@@ -2032,7 +1964,7 @@
 <context>
     <name>Files</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/files.py" line="+63"/>
+        <location filename="../../app/sfumato/ui/widgets/files.py" line="+72"/>
         <source>All files (*)</source>
         <translation>Alle Dateien (*)</translation>
     </message>
@@ -2161,7 +2093,7 @@
 <context>
     <name>GroupRiskPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="-120"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="-113"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
@@ -2212,68 +2144,15 @@
         <translation>Wählen Sie eine Gruppe, um ihre wahre Verteilung neben der rekonstruierten zu sehen.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+56"/>
         <source>Moving p, ε, δ and size</source>
         <translation>p, ε, δ und Größe verändern</translation>
     </message>
 </context>
 <context>
-    <name>GroupsModel</name>
-    <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="-208"/>
-        <source>The record&apos;s true value</source>
-        <translation>Der wahre Wert des Datensatzes</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>How many records have it</source>
-        <translation>Wie viele Datensätze ihn haben</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>Average probability given to it by the coalition, as released</source>
-        <translation>Mittlere Wahrscheinlichkeit, die ihm die Koalition nach den Freigaben gibt</translation>
-    </message>
-    <message>
-        <location line="+4"/>
-        <source>The same if every release had noise of its own</source>
-        <translation>Dasselbe, wenn jede Freigabe ihr eigenes Rauschen hätte</translation>
-    </message>
-    <message>
-        <location line="-11"/>
-        <source>Share of its records that independent noise restores with at least {certain}</source>
-        <translation>Anteil seiner Datensätze, die unabhängiges Rauschen mit mindestens {certain} wiederherstellt</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>True value</source>
-        <translation>Wahrer Wert</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Records</source>
-        <translation>Datensätze</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>On the ladder</source>
-        <translation>Auf der Leiter</translation>
-    </message>
-    <message>
-        <location line="+4"/>
-        <source>Independent noise</source>
-        <translation>Unabhängiges Rauschen</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>Of these ≥ {certain}</source>
-        <translation>Davon ≥ {certain}</translation>
-    </message>
-</context>
-<context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+195"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+190"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -2283,7 +2162,7 @@
         <translation>Zusicherung</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+53"/>
         <source>Fold the guarantee</source>
         <translation>Zusicherung einklappen</translation>
     </message>
@@ -2298,12 +2177,12 @@
         <translation>Öffnen Sie die Tabelle des Projekts.</translation>
     </message>
     <message>
-        <location line="+87"/>
+        <location line="+88"/>
         <source>not checked yet</source>
         <translation>noch nicht geprüft</translation>
     </message>
     <message>
-        <location line="-319"/>
+        <location line="-310"/>
         <source>{count} in danger</source>
         <translation>{count} in Gefahr</translation>
     </message>
@@ -2326,7 +2205,7 @@
 <context>
     <name>GuaranteeLines</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/guarantee_lines.py" line="+171"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_lines.py" line="+167"/>
         <source>All attributes</source>
         <translation>Alle Merkmale</translation>
     </message>
@@ -2453,8 +2332,8 @@
 <context>
     <name>Hierarchy</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+199"/>
-        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="+337"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+198"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="+335"/>
         <location line="+28"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
@@ -2470,7 +2349,7 @@
         <translation>Tabellen (*.csv *.txt *.tsv);;Alle Dateien (*)</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="-282"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="-281"/>
         <source>Read several hierarchies</source>
         <translation>Mehrere Hierarchien einlesen</translation>
     </message>
@@ -2691,7 +2570,7 @@
         <translation>Jahrhundert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="+105"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="+104"/>
         <source>Building the hierarchy of {column}</source>
         <translation>Die Hierarchie von {column} wird gebildet</translation>
     </message>
@@ -2901,7 +2780,7 @@
 <context>
     <name>HierarchySection</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="-105"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="-104"/>
         <source>Propose one</source>
         <translation>Eine vorschlagen</translation>
     </message>
@@ -2957,7 +2836,7 @@
 <context>
     <name>HoldersModel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/holders.py" line="-86"/>
+        <location filename="../../app/sfumato/ui/panels/audit/holders.py" line="-87"/>
         <source>How far the release multiplies anyone&apos;s odds at most (γ)</source>
         <translation>Um welchen Faktor die Freigabe die Chancen auf irgendetwas höchstens erhöht (γ)</translation>
     </message>
@@ -3084,7 +2963,7 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/insights.py" line="+172"/>
+        <location filename="../../app/sfumato/ui/state/session.py" line="+574"/>
         <source>Looking at the columns</source>
         <translation>Spalten werden angesehen</translation>
     </message>
@@ -3135,7 +3014,7 @@
 <context>
     <name>JobBar</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/frame.py" line="+481"/>
+        <location filename="../../app/sfumato/ui/shell/frame.py" line="+468"/>
         <source>Running work</source>
         <translation>Laufende Arbeiten</translation>
     </message>
@@ -3181,12 +3060,12 @@
 <context>
     <name>KnowledgeButton</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="-137"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="-127"/>
         <source>What the attacker knows</source>
         <translation>Was der Angreifer weiß</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+51"/>
         <source>nothing about a person</source>
         <translation>nichts über eine Person</translation>
     </message>
@@ -3214,7 +3093,7 @@
         <translation>gewählt</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+33"/>
         <source>Original</source>
         <translation>Original</translation>
     </message>
@@ -3760,7 +3639,7 @@
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+99"/>
         <source>Untitled</source>
         <translation>Unbenannt</translation>
     </message>
@@ -4025,7 +3904,7 @@
 <context>
     <name>Menus</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/frame.py" line="-351"/>
+        <location filename="../../app/sfumato/ui/shell/frame.py" line="-339"/>
         <source>As the &amp;system</source>
         <translation>Wie das S&amp;ystem</translation>
     </message>
@@ -4119,12 +3998,12 @@
 <context>
     <name>NewPassphraseDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/dialogs/base.py" line="+119"/>
+        <location filename="../../app/sfumato/ui/dialogs/base.py" line="+121"/>
         <source>Choose a passphrase for {project}</source>
         <translation>Passphrase für {project} wählen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>It protects the secret that every release is made with. Whoever has both the project and the passphrase can tell which released values are true. A lost passphrase is replaced by a recovery sheet alone, which you make and print under File.</source>
         <translation>Sie schützt das Geheimnis, mit dem jede Freigabe erstellt wird. Wer Projekt und Passphrase hat, kann erkennen, welche freigegebenen Werte wahr sind. Eine verlorene Passphrase ersetzt nur ein Wiederherstellungsblatt, das Sie unter Datei erstellen und ausdrucken.</translation>
     </message>
@@ -4149,7 +4028,7 @@
         <translation>&amp;Trotzdem verwenden: Mir ist bewusst, dass jeder, der die Projektdatei erhält, sie herausfinden kann</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+18"/>
         <source>Four or five random words are strong.</source>
         <translation>Vier oder fünf zufällige Wörter sind stark.</translation>
     </message>
@@ -4264,12 +4143,7 @@
 <context>
     <name>NumbersPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+17"/>
-        <source>What rounding and bounds give away</source>
-        <translation>Was Rundung und Grenzen preisgeben</translation>
-    </message>
-    <message>
-        <location line="+4"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+18"/>
         <source>&amp;Guesses of</source>
         <translation>&amp;Schätzungen von</translation>
     </message>
@@ -4284,7 +4158,7 @@
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location line="+55"/>
         <source>Weighing a coalition</source>
         <translation>Eine Koalition wird bewertet</translation>
     </message>
@@ -4292,7 +4166,7 @@
 <context>
     <name>OpenCaution</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/guarantee_lines.py" line="-217"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_lines.py" line="-215"/>
         <source>Protect too</source>
         <translation>Auch schützen</translation>
     </message>
@@ -4322,12 +4196,12 @@
         <translation>{columns} an niemanden freigeben</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+20"/>
         <source>Protect columns that tell {name}</source>
         <translation>Spalten schützen, die {name} verraten</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+11"/>
         <source>Make columns coarser that tell {name}</source>
         <translation>Spalten vergröbern, die {name} verraten</translation>
     </message>
@@ -4340,7 +4214,7 @@
 <context>
     <name>OpenPassphraseDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/dialogs/base.py" line="-87"/>
+        <location filename="../../app/sfumato/ui/dialogs/base.py" line="-83"/>
         <source>Open {project}</source>
         <translation>{project} öffnen</translation>
     </message>
@@ -4350,7 +4224,7 @@
         <translation>Öffnen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>&amp;Forgot the passphrase?</source>
         <translation>Passphrase &amp;vergessen?</translation>
     </message>
@@ -4856,7 +4730,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Was jede Tabelle beiträgt</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>Tables</source>
         <translation>Tabellen</translation>
     </message>
@@ -4871,12 +4745,17 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Im Allgemeinen weiß niemand, welche Klassen zusammengehören; daher zählt jede Kombination, auch eine, die zu niemandem gehört.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>Combinations</source>
         <translation>Kombinationen</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+2"/>
+        <source>Choose one to see what it tells.</source>
+        <translation>Wählen Sie eine, um zu sehen, was sie verrät.</translation>
+    </message>
+    <message>
+        <location line="+43"/>
         <source>as it would be published</source>
         <translation>wie sie veröffentlicht würde</translation>
     </message>
@@ -4906,7 +4785,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>diese Tabelle</translation>
     </message>
     <message>
-        <location line="-279"/>
+        <location line="-238"/>
         <source>What the tables tell about one person</source>
         <translation>Was die Tabellen über eine Person verraten</translation>
     </message>
@@ -4916,7 +4795,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Wählen Sie in jeder Tabelle die Klasse, in der die Person ist.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+14"/>
         <source>Where it is known how many people they share</source>
         <translation>Wo bekannt ist, wie viele Personen sie gemeinsam haben</translation>
     </message>
@@ -4942,80 +4821,25 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location line="+53"/>
+        <location line="+58"/>
         <source>Every way in which these people can have the values is then equally likely.</source>
         <translation>Jede Möglichkeit, wie diese Personen die Werte haben können, ist dann gleich wahrscheinlich.</translation>
     </message>
     <message>
-        <location line="-48"/>
-        <source>Ways</source>
-        <translation>Möglichkeiten</translation>
-    </message>
-    <message>
-        <location line="+15"/>
+        <location line="-42"/>
         <source>Class in the table of {holder}</source>
         <translation>Klasse in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+55"/>
         <source>Counting the ways</source>
         <translation>Die Möglichkeiten werden gezählt</translation>
-    </message>
-    <message>
-        <location line="-157"/>
-        <source>none</source>
-        <translation>keiner</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>several</source>
-        <translation>mehrere</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>Left</source>
-        <translation>Übrig</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Values</source>
-        <translation>Werte</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>Caused by</source>
-        <translation>Verursacht durch</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Alike</source>
-        <translation>Gleich</translation>
-    </message>
-    <message>
-        <location line="+9"/>
-        <source>There are none.</source>
-        <translation>Es gibt keine.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>At least {count}; these come first. Choose one to see it.</source>
-        <translation>Mindestens {count}; diese stehen zuerst. Wählen Sie eine, um sie zu sehen.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>One; what it tells is shown below.</source>
-        <translation>Eine; was sie verrät, steht unten.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>{count} of them. Choose one to see what it tells.</source>
-        <translation>Es sind {count}. Wählen Sie eine, um zu sehen, was sie verrät.</translation>
     </message>
 </context>
 <context>
     <name>Overview</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="-308"/>
+        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="-304"/>
         <source>Find a &amp;person…</source>
         <translation>&amp;Person suchen&#xa0;…</translation>
     </message>
@@ -5111,7 +4935,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>PassphraseDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/dialogs/base.py" line="-54"/>
+        <location filename="../../app/sfumato/ui/dialogs/base.py" line="-57"/>
         <source>Show the passphrase</source>
         <translation>Passphrase anzeigen</translation>
     </message>
@@ -5124,7 +4948,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>PersonPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/person.py" line="+16"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/person.py" line="+15"/>
         <source>What is known of the person</source>
         <translation>Was über die Person bekannt ist</translation>
     </message>
@@ -5139,7 +4963,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Weitere Spalten</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+14"/>
         <location line="+4"/>
         <source>The rows that fit</source>
         <translation>Die passenden Zeilen</translation>
@@ -5216,17 +5040,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Die Suche nach der Person wurde angehalten.</translation>
     </message>
     <message>
-        <location line="+35"/>
-        <source>Chance, %</source>
-        <translation>Wahrscheinlichkeit, %</translation>
-    </message>
-    <message>
-        <location line="+0"/>
-        <source>Row</source>
-        <translation>Zeile</translation>
-    </message>
-    <message>
-        <location line="+12"/>
+        <location line="+41"/>
         <source>Go to {name}</source>
         <translation>Zu {name}</translation>
     </message>
@@ -5249,7 +5063,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Grafik, wird gezeichnet, sobald sie in Sicht kommt</translation>
     </message>
     <message>
-        <location line="+247"/>
+        <location line="+242"/>
         <source>Show as table</source>
         <translation>Als Tabelle zeigen</translation>
     </message>
@@ -5279,9 +5093,9 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Werte als CSV speichern&#xa0;…</translation>
     </message>
     <message>
-        <location line="-271"/>
+        <location line="-266"/>
         <location line="+23"/>
-        <location line="+290"/>
+        <location line="+285"/>
         <source>plot</source>
         <translation>Grafik</translation>
     </message>
@@ -5472,10 +5286,10 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location line="+4"/>
         <location line="+131"/>
-        <location filename="../../app/sfumato/plots/pooled_numbers.py" line="+104"/>
-        <location line="+98"/>
-        <location line="+104"/>
-        <location line="+134"/>
+        <location filename="../../app/sfumato/plots/pooled_numbers.py" line="+132"/>
+        <location line="+92"/>
+        <location line="+92"/>
+        <location line="+122"/>
         <source>independent noise</source>
         <translation>unabhängiges Rauschen</translation>
     </message>
@@ -5483,10 +5297,10 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <location line="-128"/>
         <location line="+124"/>
         <location line="+63"/>
-        <location filename="../../app/sfumato/plots/pooled_numbers.py" line="-337"/>
-        <location line="+100"/>
-        <location line="+104"/>
-        <location line="+132"/>
+        <location filename="../../app/sfumato/plots/pooled_numbers.py" line="-307"/>
+        <location line="+94"/>
+        <location line="+92"/>
+        <location line="+120"/>
         <source>on the ladder</source>
         <translation>auf der Leiter</translation>
     </message>
@@ -5542,7 +5356,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+15"/>
-        <location filename="../../app/sfumato/ui/widgets/plot_view.py" line="-420"/>
+        <location filename="../../app/sfumato/ui/widgets/plot_view.py" line="-415"/>
         <source>estimated</source>
         <translation>geschätzt</translation>
     </message>
@@ -6136,22 +5950,22 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>eine Grenze für alle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/plots/pooled_numbers.py" line="-380"/>
+        <location filename="../../app/sfumato/plots/pooled_numbers.py" line="-355"/>
         <source>copies pooled</source>
         <translation>zusammengelegte Kopien</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+31"/>
         <source>Share of the variance that the best linear estimate leaves unexplained, the most trusted recipient first. Higher is safer.</source>
         <translation>Anteil der Varianz, den der beste lineare Schätzwert ungeklärt lässt, der Empfänger mit dem höchsten Vertrauen zuerst. Höher ist sicherer.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+20"/>
         <source>noise that differs by a factor</source>
         <translation>Rauschen, das sich um einen Faktor unterscheidet</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+13"/>
         <source>{name} alone leaves {ladder} of the variance of {attribute} open</source>
         <translation>{name} allein lässt {ladder} der Varianz von {attribute} offen</translation>
     </message>
@@ -6161,27 +5975,27 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Bei unabhängigem Rauschen lassen {count} Empfänger gemeinsam {independent} der Varianz von {attribute} offen; auf der Leiter {ladder}</translation>
     </message>
     <message>
-        <location line="+67"/>
+        <location line="+71"/>
         <source>best linear estimate, on the ladder</source>
         <translation>bester linearer Schätzwert, auf der Leiter</translation>
     </message>
     <message>
-        <location line="-90"/>
+        <location line="-104"/>
         <source>{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent {independent}, differing by a factor {linear}</source>
         <translation>{count} {count:Kopie|Kopien}, {name} kam zuletzt: Leiter {ladder}, unabhängig {independent}, um einen Faktor verschieden {linear}</translation>
     </message>
     <message>
-        <location line="+84"/>
+        <location line="+85"/>
         <source>Share of the variance that the mean given the distribution and the releases leaves unexplained, measured on {records} {records:record|records}. Higher is safer.</source>
         <translation>Anteil der Varianz, den der Mittelwert bei bekannter Verteilung und gegebenen Freigaben ungeklärt lässt, gemessen an {records} {records:Datensatz|Datensätzen}. Höher ist sicherer.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+7"/>
         <source>{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent {independent}; best linear estimate on the ladder {linear}</source>
         <translation>{count} {count:Kopie|Kopien}, {name} kam zuletzt: Leiter {ladder}, unabhängig {independent}; bester linearer Schätzwert auf der Leiter {linear}</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+32"/>
         <source>To somebody who knows the distribution of {attribute}, {name}&apos;s release leaves {alone} of its variance open</source>
         <translation>Wer die Verteilung von {attribute} kennt, dem lässt die Freigabe von {name} {alone} der Varianz offen</translation>
     </message>
@@ -6191,7 +6005,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Bei bekannter Verteilung von {attribute} lassen {count} Empfänger gemeinsam auf der Leiter {ladder} der Varianz offen, {name} allein {alone}; bei unabhängigem Rauschen {independent}</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+43"/>
         <source>Share of the variance that linear estimates leave unexplained, measured on released records, for somebody who knows {knowledge}. Higher is safer.</source>
         <translation>Anteil der Varianz, den lineare Schätzungen offenlassen, gemessen an freigegebenen Datensätzen, für jemanden, der weiß: {knowledge}. Höher ist sicherer.</translation>
     </message>
@@ -6201,12 +6015,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{count} {count:Empfänger lässt|Empfänger zusammen lassen} auf der Leiter {ladder} der Varianz von {attribute} offen, {name} allein {alone}; mit unabhängigem Rauschen {independent}</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+13"/>
         <source>{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent {independent}</source>
         <translation>{count} {count:Kopie|Kopien}, zuletzt {name}: Leiter {ladder}, unabhängig {independent}</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+67"/>
         <source>Share of the records whose guess is so far off; right: at most so far off. The attacker makes the best linear estimate and knows {knowledge}.</source>
         <translation>Anteil der Datensätze, deren Schätzung so weit abweicht; rechts: höchstens so weit. Der Angreifer bildet den besten linearen Schätzwert und kennt {knowledge}.</translation>
     </message>
@@ -6401,7 +6215,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>unabhängiges Rauschen: {share}; {more} mit mindestens diesem Wert</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+31"/>
         <source>The files give a record&apos;s true {attribute} {share} on average; {expected} was expected</source>
         <translation>Die Dateien geben dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {share}; zu erwarten waren {expected}</translation>
     </message>
@@ -6771,7 +6585,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Policy</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/adoption.py" line="+529"/>
+        <location filename="../../app/sfumato/ui/panels/policy/adoption.py" line="+528"/>
         <source>{level}, adopted</source>
         <translation>{level}, übernommen</translation>
     </message>
@@ -6806,7 +6620,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Frühere Freigaben</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+23"/>
         <source>On the ladder</source>
         <translation>Auf der Leiter</translation>
     </message>
@@ -6831,8 +6645,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nicht mehr übernehmen</translation>
     </message>
     <message>
-        <location line="-238"/>
-        <location line="+263"/>
+        <location line="-234"/>
+        <location line="+259"/>
         <source>Adopt an earlier release of {name}</source>
         <translation>Frühere Freigabe von {name} übernehmen</translation>
     </message>
@@ -6847,13 +6661,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo die Datei jetzt liegt</translation>
     </message>
     <message>
-        <location line="-234"/>
-        <location line="+239"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/before_after.py" line="+125"/>
+        <location line="-232"/>
+        <location line="+237"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/before_after.py" line="+126"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="+152"/>
         <location line="+59"/>
-        <location line="+198"/>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+256"/>
+        <location line="+194"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+255"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6863,13 +6677,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location line="-562"/>
+        <location line="-558"/>
         <source>{covered} of {records} {records:record|records}</source>
         <translation>{covered} von {records} {records:Datensatz|Datensätzen}</translation>
     </message>
     <message>
         <location line="+34"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="-292"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="-288"/>
         <source>Choose &amp;file…</source>
         <translation>&amp;Datei wählen&#xa0;…</translation>
     </message>
@@ -6953,7 +6767,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+332"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+330"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
@@ -7009,12 +6823,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location line="+129"/>
+        <location line="+127"/>
         <source>Adopt</source>
         <translation>Übernehmen</translation>
     </message>
     <message>
-        <location line="-120"/>
+        <location line="-118"/>
         <source>The file contains values that are not in the domain.</source>
         <translation>Die Datei enthält Werte, die nicht im Wertebereich liegen.</translation>
     </message>
@@ -7029,7 +6843,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Frühere Freigabe wählen</translation>
     </message>
     <message>
-        <location line="+71"/>
+        <location line="+69"/>
         <source>Examining {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -7044,7 +6858,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Neben der Leiter übernehmen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-362"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-360"/>
         <source>Not protected yet</source>
         <translation>Noch nicht geschützt</translation>
     </message>
@@ -7076,12 +6890,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+150"/>
         <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+4"/>
-        <location line="+118"/>
+        <location line="+116"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-103"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-101"/>
         <source>Protect it</source>
         <translation>Schützen</translation>
     </message>
@@ -7101,7 +6915,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Version hat kein Verfahren für eine Spalte dieser Art. Lesen Sie sie unter Merkmale als Kategorien oder als Zahlen.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+13"/>
         <source>{mechanism} (recommended)</source>
         <translation>{mechanism} (empfohlen)</translation>
     </message>
@@ -7519,7 +7333,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} als Grundgesamtheit verwenden</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+15"/>
         <source>State how much of the population is in the table</source>
         <translation>Angeben, welcher Teil der Grundgesamtheit in der Tabelle ist</translation>
     </message>
@@ -7594,7 +7408,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="+383"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="+375"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -7606,7 +7420,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/node_list.py" line="+73"/>
-        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+174"/>
+        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+173"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -7714,7 +7528,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+3"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/distribution.py" line="+51"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/hierarchical.py" line="+55"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/hierarchical.py" line="+57"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+537"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -7725,12 +7539,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Filtern</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+40"/>
         <source>Remove this filter</source>
         <translation>Diesen Filter entfernen</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+23"/>
         <source>Keep it for comparison</source>
         <translation>Zum Vergleich behalten</translation>
     </message>
@@ -7753,7 +7567,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+9"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/publishing.py" line="+172"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/publishing.py" line="+173"/>
         <source>Levels: {levels}</source>
         <translation>Stufen: {levels}</translation>
     </message>
@@ -7896,22 +7710,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{listed}; es sind zu viele, um alle aufzuführen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/finding.py" line="+142"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/finding.py" line="+138"/>
         <source>Searching for safe generalizations</source>
         <translation>Sichere Vergröberungen werden gesucht</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+53"/>
         <source>Measuring what is lost, {count} to go</source>
         <translation>Der Verlust wird gemessen, noch {count}</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+33"/>
         <source>Making the generalized table</source>
         <translation>Die vergröberte Tabelle wird erzeugt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/lattice_view.py" line="+363"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/lattice_view.py" line="+352"/>
         <source>Zoom in (+)</source>
         <translation>Vergrößern (+)</translation>
     </message>
@@ -7962,7 +7776,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="-122"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="-118"/>
         <source>Classes</source>
         <translation>Klassen</translation>
     </message>
@@ -7998,7 +7812,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kandidat</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="-279"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="-275"/>
         <source>Add another holder&apos;s table</source>
         <translation>Tabelle einer anderen Stelle hinzufügen</translation>
     </message>
@@ -8093,7 +7907,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine Tabelle, wie viele Personen in denselben Klassen mehrerer Tabellen sind, mit Spalten, die wie dort heißen, etwa ein Zensus nach Alter und Ort</translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location line="+50"/>
         <source>{classes} {classes:class|classes}, own l = {diversity}; {words}</source>
         <translation>{classes} {classes:Klasse|Klassen}, eigenes l = {diversity}; {words}</translation>
     </message>
@@ -8103,7 +7917,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffentliche Zählungen {name} berücksichtigen</translation>
     </message>
     <message>
-        <location line="-112"/>
+        <location line="-108"/>
         <source>In combination with other holders&apos; tables</source>
         <translation>Zusammen mit Tabellen anderer Stellen</translation>
     </message>
@@ -8123,7 +7937,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Tabelle hinzufügen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+52"/>
         <source>known: {columns}</source>
         <translation>bekannt: {columns}</translation>
     </message>
@@ -8144,12 +7958,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+80"/>
+        <location line="+78"/>
         <source>Leave the table of {holder} out</source>
         <translation>Tabelle von {holder} weglassen</translation>
     </message>
     <message>
-        <location line="-76"/>
+        <location line="-74"/>
         <source>public counts by {columns}</source>
         <translation>öffentliche Zählungen nach {columns}</translation>
     </message>
@@ -8170,7 +7984,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie öffentliche Zählungen</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+56"/>
         <source>Add the table of {holder}</source>
         <translation>Tabelle von {holder} hinzufügen</translation>
     </message>
@@ -8191,7 +8005,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Schließen</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+17"/>
         <source>Class</source>
         <translation>Klasse</translation>
     </message>
@@ -8260,7 +8074,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-121"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/requirements.py" line="+150"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/requirements.py" line="+152"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
     </message>
@@ -8420,12 +8234,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+27"/>
-        <location line="+165"/>
+        <location line="+155"/>
         <source>Compare with the earlier edition…</source>
         <translation>Mit der früheren Ausgabe vergleichen …</translation>
     </message>
     <message>
-        <location line="-161"/>
+        <location line="-151"/>
         <source>The bundle of the edition that was published before: this one may follow if both together leave enough values of everybody</source>
         <translation>Das Datenpaket der zuvor veröffentlichten Ausgabe: Diese darf folgen, wenn beide zusammen von allen genug Werte möglich lassen</translation>
     </message>
@@ -8440,7 +8254,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Auf den Stufen der früheren Ausgabe: Wer hinzukam, tritt in Gruppen ein; die Datensätze derer, die ausschieden, bleiben als erfundene, und die README sagt, wie viele es sind</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+27"/>
         <source>Not made yet</source>
         <translation>Noch nicht erzeugt</translation>
     </message>
@@ -8480,12 +8294,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Begründen Sie, warum trotzdem veröffentlicht wird, oder veröffentlichen Sie sie nicht.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+7"/>
         <source>Folder for the bundle</source>
         <translation>Ordner für das Datenpaket</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+4"/>
         <source>Choose the earlier edition&apos;s bundle</source>
         <translation>Das Datenpaket der früheren Ausgabe wählen</translation>
     </message>
@@ -8495,7 +8309,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verglichen mit {name}</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+22"/>
         <source>Publishing the generalized table</source>
         <translation>Die vergröberte Tabelle wird veröffentlicht</translation>
     </message>
@@ -8591,12 +8405,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+14"/>
-        <location line="+134"/>
+        <location line="+123"/>
         <source>Require {criterion}</source>
         <translation>{criterion} verlangen</translation>
     </message>
     <message>
-        <location line="-127"/>
+        <location line="-116"/>
         <source>Drop {criterion}</source>
         <translation>Auf {criterion} verzichten</translation>
     </message>
@@ -8616,7 +8430,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zu vergröbernde Spalten</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+6"/>
         <source>Required of every equivalence class</source>
         <translation>Von jeder Äquivalenzklasse verlangt</translation>
     </message>
@@ -8656,12 +8470,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+46"/>
         <source>Show the true values of {name}</source>
         <translation>Die wahren Werte von {name} zeigen</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+11"/>
         <source>Generalize {name}</source>
         <translation>{name} vergröbern</translation>
     </message>
@@ -8671,12 +8485,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} nicht mehr vergröbern</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="-3"/>
         <source>Generalize all columns</source>
         <translation>Alle Spalten vergröbern</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+21"/>
         <source>Change how many records may be left out</source>
         <translation>Ändern, wie viele Datensätze weggelassen werden dürfen</translation>
     </message>
@@ -8686,7 +8500,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+245"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+252"/>
         <source>Or state the level exactly, by any of these:</source>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
@@ -8732,7 +8546,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Als Ersatz</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+17"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+24"/>
         <source>Trusted partner</source>
         <translation>Vertrauenswürdiger Partner</translation>
     </message>
@@ -9040,24 +8854,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Jede Wahrscheinlichkeit festlegen</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+3"/>
         <source>The matrix itself</source>
         <translation>Die Matrix selbst</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+190"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="-4"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+1"/>
         <source>A quarter of it</source>
         <translation>Ein Viertel davon</translation>
     </message>
     <message>
-        <location line="-388"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="-381"/>
         <source>Original value</source>
         <translation>Wahrer Wert</translation>
     </message>
@@ -9227,7 +9039,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-360"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-169"/>
         <source>Find a value</source>
         <translation>Wert suchen</translation>
     </message>
@@ -9344,7 +9156,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Jeden Wert für sich begrenzen</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+3"/>
         <source>All that the limits allow</source>
         <translation>Alles, was die Grenzen erlauben</translation>
     </message>
@@ -9625,7 +9437,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-507"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-502"/>
         <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities, which recipients see, disclose at most ε0; every limit includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die Empfänger sehen, verraten höchstens ε0; jede Grenze enthält das.</translation>
     </message>
@@ -9705,7 +9517,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wer einen Wert für so wahrscheinlich hält, wie er vorkommt, hält ihn danach für höchstens {theta}-mal so wahrscheinlich. Werte, die {share}&#xa0;% oder mehr der Datensätze haben, brauchen keine Grenze.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/controls.py" line="+498"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/controls.py" line="+489"/>
         <source>Frequencies</source>
         <translation>Häufigkeiten</translation>
     </message>
@@ -9750,12 +9562,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+304"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+288"/>
         <source>{suspicion} A row of a resampled group says nothing about its own person.</source>
         <translation>{suspicion} Eine Zeile einer neu gezogenen Gruppe sagt nichts über ihre eigene Person.</translation>
     </message>
     <message>
-        <location line="-467"/>
+        <location line="-451"/>
         <source>Computes how often an estimate is truly off, for whatever a group of this size could hold.</source>
         <translation>Berechnet, wie oft ein Schätzwert tatsächlich abweicht, was auch immer eine Gruppe dieser Größe enthalten könnte.</translation>
     </message>
@@ -9873,12 +9685,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die größten Anteile werden gemessen</translation>
     </message>
     <message>
-        <location line="+105"/>
+        <location line="+89"/>
         <source>Protect small groups</source>
         <translation>Kleine Gruppen schützen</translation>
     </message>
     <message>
-        <location line="-177"/>
+        <location line="-161"/>
         <source>Weighing this test…</source>
         <translation>Dieser Test wird bewertet&#xa0;…</translation>
     </message>
@@ -9898,7 +9710,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zählabfragen zu {name} werden gestellt</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+82"/>
         <source>All that are released</source>
         <translation>Alle, die freigegeben werden</translation>
     </message>
@@ -9913,7 +9725,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine andere Spalte wird freigegeben, daher gibt es nichts, worin Datensätze gleich wären.</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+14"/>
         <source>Nobody can prove by Chernoff&apos;s bound that an attacker&apos;s estimate for a group is off by more than {error} less often than {times}.</source>
         <translation>Niemand kann mit Chernoffs Schranke beweisen, dass der Schätzwert eines Angreifers für eine Gruppe seltener als {times} um mehr als {error} abweicht.</translation>
     </message>
@@ -10286,12 +10098,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+1"/>
-        <location line="+323"/>
+        <location line="+312"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-321"/>
+        <location line="-310"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -10327,12 +10139,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+99"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+30"/>
         <source>{name} k = {k}</source>
         <translation>{name} k = {k}</translation>
     </message>
@@ -10347,7 +10159,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keinem Empfänger wird in allem am meisten vertraut.</translation>
     </message>
     <message>
-        <location line="+69"/>
+        <location line="+63"/>
         <source>{names} followed, so that the chain holds.</source>
         <translation>Damit die Kette hält, wurde mit verschoben: {names}.</translation>
     </message>
@@ -10358,7 +10170,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-6"/>
-        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="-416"/>
+        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="-405"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
@@ -10418,7 +10230,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unterdrücken</translation>
     </message>
     <message>
-        <location line="+245"/>
+        <location line="+234"/>
         <source>Suppress single cells</source>
         <translation>Einzelne Zellen unterdrücken</translation>
     </message>
@@ -10484,7 +10296,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Verband der Stufen wird durchsucht</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location line="+44"/>
         <source>There are {count} combinations of levels, too many to draw each of them. Type levels in the table.</source>
         <translation>Es gibt {count} Kombinationen von Stufen, zu viele, um jede davon zu zeichnen. Tragen Sie Stufen in die Tabelle ein.</translation>
     </message>
@@ -10584,12 +10396,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kapitel nach so vielen Anfangsbuchstaben der Ausprägungen</translation>
     </message>
     <message>
-        <location line="-20"/>
+        <location line="-22"/>
         <source>From a hierarchy file…</source>
         <translation>Aus einer Hierarchiedatei&#xa0;…</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+10"/>
         <source>Chapters and their values</source>
         <translation>Kapitel und ihre Ausprägungen</translation>
     </message>
@@ -10639,12 +10451,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Kapitel hat keinen Namen. Geben Sie jeder Ausprägung ein Kapitel.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+14"/>
         <source>Replace by related values</source>
         <translation>Durch verwandte Werte ersetzen</translation>
     </message>
     <message>
-        <location line="-168"/>
+        <location line="-164"/>
         <location line="+3"/>
         <source>Chapter</source>
         <translation>Kapitel</translation>
@@ -10755,7 +10567,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aus {codes} Schlüsseln werden {symbols} Symbole; zu jedem Schlüssel gehören {own} davon, die Hälfte derer seines Blocks. Die Datei ist zum Auszählen von Schlüsseln und für nichts anderes: Ein Symbol sagt von vielen Schlüsseln, dass sie ein wenig wahrscheinlicher sind. {codes} Schlüssel kosten ebenso viele Schätzungen; einzelne häufige kennt man also gut, seltene kaum.</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+48"/>
         <source>Replace by shared symbols</source>
         <translation>Durch gemeinsame Symbole ersetzen</translation>
     </message>
@@ -10775,12 +10587,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ziehen Sie, um die Einstellungen höher oder niedriger zu machen, oder drücken Sie Strg+Umschalt+Auf und Strg+Umschalt+Ab.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/state/weighing.py" line="+109"/>
+        <location filename="../../app/sfumato/ui/state/weighing.py" line="+108"/>
         <source>Working out what everybody gets</source>
         <translation>Es wird berechnet, was alle bekommen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/best_matrix.py" line="+40"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/best_matrix.py" line="+38"/>
         <source>More records may keep their value; you see what both are worth before you choose</source>
         <translation>Mehr Datensätze behalten vielleicht ihren Wert; was beides wert ist, sehen Sie, bevor Sie sich entscheiden</translation>
     </message>
@@ -10980,7 +10792,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Fehlend mit Grund:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+55"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+47"/>
         <source>{count} different {count:value|values}</source>
         <translation>{count} {count:verschiedener Wert|verschiedene Werte}</translation>
     </message>
@@ -11162,7 +10974,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PseudonymEditor</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="-398"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="-369"/>
         <source>Dropped</source>
         <translation>Weggelassen</translation>
     </message>
@@ -11187,7 +10999,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In Freigaben</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+27"/>
         <source>It is in no release.</source>
         <translation>Die Spalte ist in keiner Freigabe.</translation>
     </message>
@@ -11274,7 +11086,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erfordert Aufmerksamkeit</translation>
     </message>
     <message>
-        <location line="+145"/>
+        <location line="+133"/>
         <source>Steps of the work</source>
         <translation>Arbeitsschritte</translation>
     </message>
@@ -11507,7 +11319,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <name>RecipientSummary</name>
     <message>
         <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+32"/>
-        <location line="+50"/>
+        <location line="+45"/>
         <source>Why?</source>
         <translation>Warum?</translation>
     </message>
@@ -11520,7 +11332,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordKeyField</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="-191"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="-190"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
@@ -11553,7 +11365,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecoverDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/recovering.py" line="+43"/>
+        <location filename="../../app/sfumato/ui/state/recovering.py" line="+41"/>
         <source>Type the code of the project&apos;s newest recovery sheet, and a passphrase that opens the project from now on. The sheet stays valid.</source>
         <translation>Tippen Sie den Code des neuesten Wiederherstellungsblatts des Projekts und eine Passphrase, die es von nun an öffnet. Das Blatt bleibt gültig.</translation>
     </message>
@@ -11581,7 +11393,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Recovering</name>
     <message>
-        <location line="+82"/>
+        <location line="+79"/>
         <source>The passphrase has been reset.</source>
         <translation>Die Passphrase wurde neu gesetzt.</translation>
     </message>
@@ -11639,17 +11451,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasedFiles</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/released_files.py" line="-99"/>
+        <location filename="../../app/sfumato/ui/panels/audit/released_files.py" line="-50"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+4"/>
         <source>The figures above are averages over the noise. Here the released values themselves are looked at, record by record.</source>
         <translation>Die Zahlen oben sind Mittelwerte über das Rauschen. Hier werden die freigegebenen Werte selbst betrachtet, Datensatz für Datensatz.</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+26"/>
         <source>Weighing the released files</source>
         <translation>Die freigegebenen Dateien werden bewertet</translation>
     </message>
@@ -11851,12 +11663,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>Folder for the bundles</source>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+17"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
@@ -11901,12 +11713,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location line="-115"/>
+        <location line="-109"/>
         <source>Each entry is sealed to the one before; none was changed or cut off. A release has an entry where it begins and one where it ends, on one line.</source>
         <translation>Jeder Eintrag ist mit dem vorigen versiegelt; keiner wurde geändert oder abgeschnitten. Eine Freigabe hat einen Eintrag, wo sie beginnt, und einen, wo sie endet, in einer Zeile.</translation>
     </message>
     <message>
-        <location line="+134"/>
+        <location line="+128"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
@@ -11939,7 +11751,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RemoveApproverDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+25"/>
+        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+23"/>
         <source>What the person approved lapses, unless it was released. The ledger keeps both. To approve again, the person has to be added again.</source>
         <translation>Was die Person genehmigt hat, verfällt, sofern es nicht freigegeben wurde. Das Freigabeverzeichnis hält beides fest. Um wieder zu genehmigen, muss die Person erneut hinzugefügt werden.</translation>
     </message>
@@ -12230,7 +12042,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Werte sind ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="+47"/>
+        <location filename="../../app/sfumato/analysis/coalitions.py" line="+44"/>
         <source>Rows change places within their groups: of a single record&apos;s own value, its row tells less than these figures say.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz: Über den eigenen Wert eines einzelnen Datensatzes sagt seine Zeile weniger, als diese Zahlen angeben.</translation>
     </message>
@@ -12265,7 +12077,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Koalitionen werden für kategoriale Merkmale bewertet.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+15"/>
         <source>It is drawn once for a unit: records stand for units, each counted once.</source>
         <translation>Es wird einmal je Einheit gezogen: Datensätze stehen für Einheiten, von denen jede einmal zählt.</translation>
     </message>
@@ -12275,7 +12087,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein weiterer Empfänger mit Vertrauen {trust:.3g}: Auf der Leiter wird aus {before} {after}; mit eigenem Rauschen {apart}.</translation>
     </message>
     <message>
-        <location line="+183"/>
+        <location line="+23"/>
+        <source>True value</source>
+        <translation>Wahrer Wert</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>On the ladder</source>
+        <translation>Auf der Leiter</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Independent noise</source>
+        <translation>Unabhängiges Rauschen</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Independent noise, at least {certain:.0%}</source>
+        <translation>Unabhängiges Rauschen, mindestens {certain:.0%}</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/analysis/restored_files.py" line="+132"/>
         <source>{best} alone gives a record&apos;s true value a probability of {share:.1%} on average.</source>
         <translation>{best} allein gibt dem wahren Wert eines Datensatzes im Mittel eine Wahrscheinlichkeit von {share:.1%}.</translation>
     </message>
@@ -12300,17 +12132,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit allem, was sie haben, {compared:wurde|wurden} {compared:,} von {records:,} {records:Datensatz|Datensätzen} noch einmal abgewogen: Der größte Unterschied zu dem, was {best} allein glaubt, ist {difference}.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location filename="../../app/sfumato/analysis/coalitions.py" line="+89"/>
         <source>{difference} (rounding): they are the same</source>
         <translation>{difference} (Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location line="-143"/>
+        <location line="-8"/>
         <source>{share} ± {error:.1f}</source>
         <translation>{share} ± {error:.1f}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/composition.py" line="+50"/>
+        <location filename="../../app/sfumato/analysis/composition.py" line="+52"/>
         <source>This holds for whoever knows nothing of how many people are in the same classes of several tables. Public counts of them, and columns that several tables share, tell something of it.</source>
         <translation>Das gilt für alle, die nichts darüber wissen, wie viele Personen in denselben Klassen mehrerer Tabellen sind. Öffentliche Zählungen darüber und Spalten, die mehrere Tabellen gemeinsam haben, verraten etwas davon.</translation>
     </message>
@@ -12356,7 +12188,32 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>die Ursache</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+16"/>
+        <source>Values left</source>
+        <translation>Verbleibende Werte</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Left</source>
+        <translation>Übrig</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Caused by</source>
+        <translation>Verursacht durch</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Alike</source>
+        <translation>Gleich</translation>
+    </message>
+    <message>
+        <location line="+10"/>
+        <source>several</source>
+        <translation>mehrere</translation>
+    </message>
+    <message>
+        <location line="+14"/>
         <source>Nobody&apos;s value is narrowed to fewer than {weakest:,} {weakest:value|values} by all tables together, as long as nobody knows how many people they share.</source>
         <translation>Bei niemandem lassen alle Tabellen zusammen weniger als {weakest:,} {weakest:Wert|Werte} offen, solange niemand weiß, wie viele Personen sie gemeinsam haben.</translation>
     </message>
@@ -12426,7 +12283,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit allen Tabellen wird jemandes Wert zu {independent:.1%} wahrscheinlich, wenn diese bei gegebenem Wert unabhängig sind, und bis zu {worst:.1%} für jemanden, der weiß, wie viele Personen in denselben Klassen sind.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/class_beliefs.py" line="+90"/>
+        <location filename="../../app/sfumato/analysis/class_beliefs.py" line="+91"/>
         <source>Counting the ways</source>
         <translation>Die Möglichkeiten werden gezählt</translation>
     </message>
@@ -12517,14 +12374,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie an, was über ein solches angenommen wird.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="+73"/>
-        <location line="+104"/>
-        <location filename="../../app/sfumato/analysis/find_person.py" line="+11"/>
+        <location line="+11"/>
+        <location filename="../../app/sfumato/analysis/restored_files.py" line="-55"/>
+        <location line="+118"/>
         <source>Making {key} again</source>
         <translation>{key} wird erneut erzeugt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/find_person.py" line="+38"/>
+        <location line="+38"/>
         <source>its mechanism has no matrix.</source>
         <translation>Sein Verfahren hat keine Matrix.</translation>
     </message>
@@ -12780,7 +12637,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bei einigen Werten von {key} kann ein Angreifer sicher sein: Die Chancen haben keine Grenze (γ ist unendlich).</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/holdings.py" line="+276"/>
+        <location filename="../../app/sfumato/analysis/holdings.py" line="+102"/>
+        <source>These {count:,} {count:recipient|recipients}</source>
+        <translation>Diese {count:,} Empfänger</translation>
+    </message>
+    <message>
+        <location line="+23"/>
+        <source>{names} hold the same values of {attribute}: together they learn no more than each alone.</source>
+        <translation>{names} haben dieselben Werte von {attribute}: Gemeinsam erfahren sie nicht mehr als jeder für sich.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>{names} together can learn a little more about {attribute} than {best} alone, because released numbers are rounded or bounded.</source>
+        <translation>{names} können gemeinsam etwas mehr über {attribute} erfahren als {best} allein, weil freigegebene Zahlen gerundet oder begrenzt sind.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
+        <source>{names} together learn no more about {attribute} than {best} alone.</source>
+        <translation>{names} erfahren gemeinsam über {attribute} nicht mehr als {best} allein.</translation>
+    </message>
+    <message>
+        <location line="+188"/>
         <source>What was released to {name} of {entry} does not fit the attribute as it is now.</source>
         <translation>Was von {entry} an {name} freigegeben wurde, passt nicht zum jetzigen Merkmal.</translation>
     </message>
@@ -12895,7 +12772,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+13"/>
         <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+410"/>
-        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+299"/>
+        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+298"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -13115,7 +12992,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Grund, die Stufe von {holder} bei {attribute} zu senken oder zu vergröbern, was Personen erkennbar macht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="+48"/>
+        <location line="+71"/>
+        <source>Row</source>
+        <translation>Zeile</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Chance, %</source>
+        <translation>Wahrscheinlichkeit, %</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="+57"/>
         <source>Pooling never tells more than the most trusted release alone would tell without rounding and bounds.</source>
         <translation>Zusammenlegen verrät nie mehr, als die Freigabe mit dem höchsten Vertrauen allein ohne Rundung und Grenzen verriete.</translation>
     </message>
@@ -13145,32 +13032,42 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nennen Sie Empfänger eines Projekts, dessen Regelwerk Zahlen durch Rauschen schützt.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+11"/>
+        <source>Who knows which numbers occur and how often guesses the mean of what is possible: no estimate has a smaller mean square error.</source>
+        <translation>Wer weiß, welche Zahlen wie oft vorkommen, rät den Mittelwert dessen, was möglich ist: Kein Schätzwert hat einen kleineren mittleren quadratischen Fehler.</translation>
+    </message>
+    <message>
+        <location line="+27"/>
         <source>Variance that the best linear estimate leaves unexplained: {ladder:.1f} % together, {alone:.1f} % by {best} alone; if each release had noise of its own, {independent:.1f} %.</source>
         <translation>Varianz, die die beste lineare Schätzung offen lässt: gemeinsam {ladder:.1f} %, {best} allein {alone:.1f} %; hätte jede Freigabe eigenes Rauschen, {independent:.1f} %.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+11"/>
         <source>{name}, for somebody who knows how it is distributed: {ladder:.1f} %, with noise of its own for each {independent:.1f} %, measured on {records:,} {records:record|records}.</source>
         <translation>{name}, für jemanden, der die Verteilung kennt: {ladder:.1f} %, mit eigenem Rauschen für jede Freigabe {independent:.1f} %, gemessen an {records:,} {records:Datensatz|Datensätzen}.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+10"/>
+        <source>On the ladder, the largest difference between a guess of {names} together and {best}&apos;s own, as a share of the spread, is {apart}.</source>
+        <translation>Auf der Leiter beträgt die größte Abweichung zwischen dem, was {names} gemeinsam raten, und dem, was {best} allein rät, als Anteil der Streuung {apart}.</translation>
+    </message>
+    <message>
+        <location line="+9"/>
         <source>Who makes linear estimates and learns means and covariance from released records comes as far as the table says, measured on {records:,} {records:record|records}.</source>
         <translation>Wer linear schätzt und Mittelwerte und Kovarianz aus freigegebenen Datensätzen lernt, kommt so weit, wie die Tabelle sagt, gemessen an {records:,} {records:Datensatz|Datensätzen}.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+6"/>
         <source>Numbers are rounded or bounded after the noise, which the figures above leave out of account:</source>
         <translation>Nach dem Rauschen werden Zahlen gerundet oder begrenzt, was die Zahlen oben außer Acht lassen:</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="-54"/>
         <source>{entry}: {names}</source>
         <translation>{entry}: {names}</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+64"/>
         <source>Known of the distribution</source>
         <translation>Von der Verteilung bekannt</translation>
     </message>
@@ -13459,7 +13356,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{queries:,} zufällige {queries:Anzahlabfrage|Anzahlabfragen} von {attribute}, relativer Fehler:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness.py" line="+129"/>
+        <location filename="../../app/sfumato/analysis/readiness.py" line="+128"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -13712,7 +13609,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In zufälliger Reihenfolge freigeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="-142"/>
+        <location filename="../../app/sfumato/analysis/restored_files.py" line="-156"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
@@ -13722,7 +13619,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit dem Rauschen, wie es fallen wird</translation>
     </message>
     <message>
-        <location line="+162"/>
+        <location line="+109"/>
+        <source>In most danger, on average</source>
+        <translation>Am stärksten gefährdet, im Mittel</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Probability of the true value</source>
+        <translation>Wahrscheinlichkeit des wahren Werts</translation>
+    </message>
+    <message>
+        <location line="+66"/>
         <source>rows change places within their groups, so that no file tells which of its rows is whose. Only what is to be expected can be told.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz, sodass keine Datei verrät, wessen Zeile welche ist. Nur was zu erwarten ist, lässt sich sagen.</translation>
     </message>
@@ -13737,7 +13644,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was {holder} hat, stammt aus einer anderen Ausgabe der Quelltabelle. Öffnen Sie diese Ausgabe, um es zu bewerten.</translation>
     </message>
     <message>
-        <location line="-146"/>
+        <location line="-160"/>
         <source>numbers have no single values to restore; see how far an estimate is off.</source>
         <translation>Zahlen haben keine einzelnen Werte, die wiederherzustellen wären; sehen Sie, wie weit ein Schätzwert abweicht.</translation>
     </message>
@@ -13964,14 +13871,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+399"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+381"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/engine/generalization/chain.py" line="+1"/>
-        <location filename="../../app/sfumato/engine/generalization/search.py" line="+164"/>
+        <location filename="../../app/sfumato/engine/generalization/search.py" line="+171"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -14105,12 +14012,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+182"/>
+        <location line="+184"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-182"/>
+        <location line="-184"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -14130,7 +14037,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aufruf: </translation>
     </message>
     <message>
-        <location line="+67"/>
+        <location line="+68"/>
         <source>Cancelled. What was not finished is gone; what was finished stays.</source>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
@@ -14140,13 +14047,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Um es anzunehmen: {command}</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+36"/>
         <source>there is no language {language}; there are {known}</source>
         <translation>es gibt keine Sprache {language}; es gibt {known}</translation>
     </message>
     <message>
         <location line="+39"/>
-        <location filename="../../app/sfumato/formats/files.py" line="+148"/>
+        <location filename="../../app/sfumato/formats/files.py" line="+180"/>
         <location line="+174"/>
         <source>{path} can&apos;t be the name of a file.</source>
         <translation>{path} kann kein Dateiname sein.</translation>
@@ -14718,12 +14625,12 @@ Rückgabewerte:
         <translation>Die Fragen der Prüfung in je ein, zwei Sätzen beantworten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/questions/coalition.py" line="+46"/>
+        <location filename="../../app/sfumato/analysis/questions/coalition.py" line="+44"/>
         <source>{where}: {told}</source>
         <translation>{where}: {told}</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+36"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
@@ -14990,7 +14897,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+27"/>
-        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+198"/>
+        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+196"/>
         <source>Column {column} has no hierarchy.</source>
         <translation>Spalte {column} hat keine Hierarchie.</translation>
     </message>
@@ -15192,7 +15099,7 @@ Rückgabewerte:
         <translation>Zu niedrig</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+380"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+363"/>
         <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+1"/>
         <source>Within ε</source>
         <translation>Innerhalb von ε</translation>
@@ -15283,7 +15190,7 @@ Rückgabewerte:
         <translation>Es gibt keine Tabellen anderer Stellen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="-72"/>
+        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="-70"/>
         <source>The sensitive attribute {column} holds numbers, which hardly ever repeat.</source>
         <translation>Das sensible Merkmal {column} enthält Zahlen, die sich kaum je wiederholen.</translation>
     </message>
@@ -16079,7 +15986,7 @@ Rückgabewerte:
         <location line="+1"/>
         <location filename="../../app/sfumato/formats/databases.py" line="+107"/>
         <location filename="../../app/sfumato/formats/options.py" line="-62"/>
-        <location filename="../../app/sfumato/formats/tables/__init__.py" line="+56"/>
+        <location filename="../../app/sfumato/formats/tables/__init__.py" line="+67"/>
         <source>Known are: {known}.</source>
         <translation>Bekannt sind: {known}.</translation>
     </message>
@@ -16155,7 +16062,7 @@ Rückgabewerte:
         <translation>{path} ist kein Text in UTF-8.</translation>
     </message>
     <message>
-        <location line="+109"/>
+        <location line="+102"/>
         <source>{option} is not written as {form}.</source>
         <translation>{option} ist nicht als {form} geschrieben.</translation>
     </message>
@@ -16588,7 +16495,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+32"/>
-        <location filename="../../app/sfumato/engine/table/profile.py" line="+418"/>
+        <location filename="../../app/sfumato/engine/table/profile.py" line="+425"/>
         <source>A binning needs at least two bins.</source>
         <translation>Eine Klasseneinteilung braucht mindestens zwei Klassen.</translation>
     </message>
@@ -16635,7 +16542,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-81"/>
-        <location filename="../../app/sfumato/engine/table/table.py" line="+487"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="+492"/>
         <source>Let missing be a value of its own, or correct these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -16673,7 +16580,7 @@ Rückgabewerte:
         <translation>Erweitern Sie die erste oder die letzte Klasse.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/core/values.py" line="+55"/>
+        <location filename="../../app/sfumato/engine/core/values.py" line="+54"/>
         <source>Entry {entry} of the domain is not a finite number.</source>
         <translation>Eintrag {entry} des Wertebereichs ist keine endliche Zahl.</translation>
     </message>
@@ -16724,7 +16631,7 @@ Rückgabewerte:
         <translation>Gemeinsame Ergebnisse werden gezogen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/best_guess.py" line="+77"/>
+        <location filename="../../app/sfumato/engine/disclosure/best_guess.py" line="+79"/>
         <location line="+7"/>
         <source>Weighing released values</source>
         <translation>Freigegebene Werte werden bewertet</translation>
@@ -17021,17 +16928,17 @@ Rückgabewerte:
         <translation>Erhöhen Sie die Stufe des Empfängers mit weniger Vertrauen oder senken Sie die des anderen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/coded.py" line="+246"/>
+        <location filename="../../app/sfumato/engine/generalization/coded.py" line="+243"/>
         <source>Use fewer quasi-identifiers, or fewer levels in their hierarchies.</source>
         <translation>Verwenden Sie weniger Quasi-Identifikatoren oder weniger Stufen in ihren Hierarchien.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="-342"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="-324"/>
         <source>Find levels: of so many columns they are found step by step.</source>
         <translation>Suchen Sie Stufen: Bei so vielen Spalten werden sie Schritt für Schritt gefunden.</translation>
     </message>
     <message>
-        <location line="+96"/>
+        <location line="+78"/>
         <source>The levels are found</source>
         <translation>Die Stufen sind gefunden</translation>
     </message>
@@ -17076,7 +16983,7 @@ Rückgabewerte:
         <translation>Die veröffentlichte Tabelle hat keine Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/coded.py" line="-184"/>
+        <location filename="../../app/sfumato/engine/generalization/coded.py" line="-181"/>
         <source>Quasi-identifier {column} has no levels.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Stufen.</translation>
     </message>
@@ -17106,8 +17013,8 @@ Rückgabewerte:
         <translation>Berichtigen Sie die Hierarchie: Werte, die eine Gruppe teilen, teilen alle Gruppen darüber.</translation>
     </message>
     <message>
-        <location line="+88"/>
-        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+65"/>
+        <location line="+85"/>
+        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+63"/>
         <source>The table has no quasi-identifier.</source>
         <translation>Die Tabelle hat keinen Quasi-Identifikator.</translation>
     </message>
@@ -17125,7 +17032,7 @@ Rückgabewerte:
     <message>
         <location line="+0"/>
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+234"/>
-        <location filename="../../app/sfumato/engine/table/table.py" line="-313"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="-318"/>
         <location filename="../../app/sfumato/project/release/workers.py" line="+568"/>
         <source>The table has no rows.</source>
         <translation>Die Tabelle hat keine Zeilen.</translation>
@@ -20430,7 +20337,7 @@ Rückgabewerte:
         <translation>Blind</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/composition.py" line="-56"/>
+        <location filename="../../app/sfumato/analysis/composition.py" line="-82"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/limits.py" line="+4"/>
         <source>Public columns</source>
         <translation>Öffentliche Spalten</translation>
@@ -21017,7 +20924,7 @@ Rückgabewerte:
         <translation>Es gibt {rows} {rows:Datensatz|Datensätze} für {count} {count:Merkmal|Merkmale}: zu wenige, um zu sagen, wie {column} mit den anderen schwankt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/table.py" line="+341"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="+346"/>
         <source>Column {column} holds infinite numbers in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} enthält in {count} {count:Zeile|Zeilen} unendliche Zahlen, zuerst in Zeile {row}.</translation>
     </message>
@@ -21063,7 +20970,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+0"/>
-        <location filename="../../app/sfumato/engine/table/table.py" line="-341"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="-346"/>
         <location filename="../../app/sfumato/formats/records.py" line="+48"/>
         <location filename="../../app/sfumato/formats/tables/delimited.py" line="+493"/>
         <source>Choose a file with at least one record.</source>
@@ -21150,12 +21057,12 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+244"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+237"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/profile.py" line="-477"/>
+        <location filename="../../app/sfumato/engine/table/profile.py" line="-486"/>
         <location line="+26"/>
         <location filename="../../app/sfumato/project/document/generalization.py" line="+19"/>
         <source>whole number</source>
@@ -21167,12 +21074,12 @@ Rückgabewerte:
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="-176"/>
+        <location line="-169"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+184"/>
+        <location line="+177"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -21182,7 +21089,7 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="-186"/>
+        <location line="-179"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
@@ -21197,7 +21104,7 @@ Rückgabewerte:
         <translation>Fast jede Zeile hat einen eigenen Wert: Wer ihn kennt, findet den Datensatz. Lassen Sie die Spalte weg oder teilen Sie sie in Klassen ein.</translation>
     </message>
     <message>
-        <location line="+228"/>
+        <location line="+221"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -21331,12 +21238,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-24"/>
-        <location line="+135"/>
+        <location line="+144"/>
         <source>date</source>
         <translation>Datum</translation>
     </message>
     <message>
-        <location line="-132"/>
+        <location line="-141"/>
         <location filename="../../app/sfumato/formats/choices.py" line="-1"/>
         <source>text</source>
         <translation>Text</translation>
@@ -21347,7 +21254,7 @@ Rückgabewerte:
         <translation>gemischt</translation>
     </message>
     <message>
-        <location line="+131"/>
+        <location line="+140"/>
         <source>date and time</source>
         <translation>Datum und Uhrzeit</translation>
     </message>
@@ -21372,7 +21279,7 @@ Rückgabewerte:
         <translation>Benennen Sie eine davon in der Quelldatei um.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+35"/>
         <source>The table has no column {column}.</source>
         <translation>Die Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -21530,7 +21437,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="+118"/>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+102"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+110"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
     </message>
@@ -21717,7 +21624,7 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-44"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-52"/>
         <source>No column of this table was perturbed: count as you would in any table.</source>
         <translation>Keine Spalte dieser Tabelle wurde verfremdet: Zählen Sie wie in jeder Tabelle.</translation>
     </message>
@@ -21737,7 +21644,7 @@ Rückgabewerte:
         <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist, und die Zeile an derselben Position einer anderen Freigabe gehört zu einem anderen Datensatz.</translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location line="+71"/>
         <source>A generalized table</source>
         <translation>Eine vergröberte Tabelle</translation>
     </message>
@@ -21971,7 +21878,7 @@ Rückgabewerte:
         <translation> Das Programm lehnt sie ab, wo das Rauschen mehr als etwa {share:.0%} der freigegebenen Varianz neben dem ausmacht, was die gegebenen Spalten erklären: Es bleibt zu wenig, woraus zu ziehen wäre.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/columns/arrays.py" line="+462"/>
+        <location filename="../../app/sfumato/formats/columns/arrays.py" line="+482"/>
         <source>Column {column} holds something that is neither number, text, date nor yes/no.</source>
         <translation>Spalte {column} enthält etwas, das weder Zahl noch Text, Datum oder ja/nein ist.</translation>
     </message>
@@ -22056,7 +21963,7 @@ Rückgabewerte:
         <location line="+25"/>
         <location line="+92"/>
         <location line="+101"/>
-        <location filename="../../app/sfumato/formats/tables/parquet.py" line="+591"/>
+        <location filename="../../app/sfumato/formats/tables/parquet.py" line="+594"/>
         <source>Read the column as text</source>
         <translation>Spalte als Text lesen</translation>
     </message>
@@ -22491,12 +22398,12 @@ Rückgabewerte:
         <translation>Prüfen Sie Trennzeichen, Anführungszeichen und Zeichenkodierung.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/files.py" line="-265"/>
+        <location filename="../../app/sfumato/formats/files.py" line="-293"/>
         <source>Checking {path}</source>
         <translation>{path} wird geprüft</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+83"/>
         <source>There is not enough memory to read {file}.</source>
         <translation>Zum Lesen von {file} reicht der Arbeitsspeicher nicht aus.</translation>
     </message>
@@ -23009,7 +22916,7 @@ Rückgabewerte:
         <translation>Es gibt keine Zeichenkodierung namens {encoding}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/reading.py" line="+176"/>
+        <location filename="../../app/sfumato/formats/reading.py" line="+175"/>
         <source>A database on a server can&apos;t be read as {title}.</source>
         <translation>Eine Datenbank auf einem Server ist nicht als {title} lesbar.</translation>
     </message>
@@ -23046,15 +22953,15 @@ Rückgabewerte:
         <translation>{file} hat keine Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/delimited_writing.py" line="+75"/>
-        <location filename="../../app/sfumato/formats/statistical/writing.py" line="+269"/>
+        <location filename="../../app/sfumato/formats/delimited_writing.py" line="+76"/>
+        <location filename="../../app/sfumato/formats/statistical/writing.py" line="+249"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="-331"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/statistical/writing.py" line="+20"/>
-        <location filename="../../app/sfumato/formats/table_format.py" line="+322"/>
+        <location filename="../../app/sfumato/formats/statistical/writing.py" line="+22"/>
+        <location filename="../../app/sfumato/formats/table_format.py" line="+323"/>
         <location filename="../../app/sfumato/project/release/release_stream.py" line="+72"/>
         <location line="+49"/>
         <location filename="../../app/sfumato/report/writing.py" line="+133"/>
@@ -23072,17 +22979,22 @@ Rückgabewerte:
         <translation>Schreiben Sie sie als CSV oder Parquet.</translation>
     </message>
     <message>
-        <location line="+24"/>
-        <source>Column {column} is called {new} in the file: {title} does not allow its name.</source>
-        <translation>Spalte {column} heißt in der Datei {new}: {title} erlaubt ihren Namen nicht.</translation>
+        <location line="+89"/>
+        <source>Labels of {column} are cut to the {longest} {longest:byte|bytes} that {title} allows.</source>
+        <translation>Beschriftungen von {column} sind auf die {longest} {longest:Byte|Bytes} gekürzt, die {title} zulässt.</translation>
     </message>
     <message>
-        <location line="+73"/>
-        <source>A label of column {column} is cut to the {longest} {longest:byte|bytes} that {title} allows.</source>
-        <translation>Eine Beschriftung der Spalte {column} wird auf die {longest} Byte gekürzt, die {title} erlaubt.</translation>
+        <location line="+31"/>
+        <source>Empty texts of {column} are missing: {title} knows no difference.</source>
+        <translation>Leere Texte von {column} fehlen in der Datei: {title} kennt keinen Unterschied.</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+50"/>
+        <source>{count} {count:label|labels} of {column} {count:is|are} left out: {title} labels whole numbers only.</source>
+        <translation>{count} {count:Beschriftung|Beschriftungen} von {column} {count:ist|sind} weggelassen: {title} beschriftet nur ganze Zahlen.</translation>
+    </message>
+    <message>
+        <location line="-54"/>
         <source>texts with a NUL character</source>
         <translation>Texte mit einem NUL-Zeichen</translation>
     </message>
@@ -23092,12 +23004,7 @@ Rückgabewerte:
         <translation>Texte, die mit Leerzeichen enden</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <source>Column {column}: empty texts become missing, as {title} tells no difference.</source>
-        <translation>Spalte {column}: Leere Texte werden fehlend, da {title} keinen Unterschied macht.</translation>
-    </message>
-    <message>
-        <location line="+12"/>
+        <location line="+11"/>
         <source>times finer than a millisecond</source>
         <translation>Zeiten, die feiner als eine Millisekunde sind</translation>
     </message>
@@ -23112,12 +23019,7 @@ Rückgabewerte:
         <translation>ganze Zahlen jenseits von 9.007.199.254.740.992</translation>
     </message>
     <message>
-        <location line="+35"/>
-        <source>{count} {count:label|labels} of column {column} {count:is|are} left out: {title} labels whole numbers only.</source>
-        <translation>{count} {count:Beschriftung|Beschriftungen} der Spalte {column} {count:entfällt|entfallen}: {title} beschriftet nur ganze Zahlen.</translation>
-    </message>
-    <message>
-        <location line="+15"/>
+        <location line="+48"/>
         <source>Write the table as CSV or Parquet, or change the column.</source>
         <translation>Schreiben Sie die Tabelle als CSV oder Parquet oder ändern Sie die Spalte.</translation>
     </message>
@@ -23572,12 +23474,12 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/tables/parquet.py" line="-466"/>
+        <location filename="../../app/sfumato/formats/tables/parquet.py" line="-469"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location line="+415"/>
+        <location line="+418"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
@@ -24997,7 +24899,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/plan.py" line="+181"/>
+        <location filename="../../app/sfumato/project/release/plan.py" line="+175"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -25007,7 +24909,7 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+387"/>
+        <location line="+368"/>
         <source>The plan does not say how the columns are read, so rows can&apos;t be released in batches.</source>
         <translation>Der Plan sagt nicht, wie die Spalten gelesen werden, daher lassen sich Zeilen nicht in Teilen freigeben.</translation>
     </message>
@@ -25043,7 +24945,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/attacker.py" line="-256"/>
-        <location filename="../../app/sfumato/project/release/table_survey.py" line="+298"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+318"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
     </message>
@@ -25075,12 +24977,12 @@ Rückgabewerte:
         <location line="+235"/>
         <location filename="../../app/sfumato/project/release/batched_views.py" line="+583"/>
         <location filename="../../app/sfumato/project/release/prepared.py" line="+196"/>
-        <location filename="../../app/sfumato/project/release/table_survey.py" line="+214"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+140"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/person_found.py" line="-42"/>
+        <location filename="../../app/sfumato/analysis/person_found.py" line="-114"/>
         <source>The table is read in parts: which numbers are common is known from {some:,} of its {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
@@ -25463,7 +25365,7 @@ Rückgabewerte:
         <translation>Kennzeichnen Sie unter Merkmale Spalten, die niemand braucht, als direkt identifizierend, sodass sie weggelassen werden, oder teilen Sie ihre Werte in Klassen ein; zeigen Sie unter Regelwerk die Quasi-Identifikatoren gröber.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="-252"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="-231"/>
         <source>Nobody holds anything yet: give recipients levels of trust.</source>
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
     </message>
@@ -25473,27 +25375,17 @@ Rückgabewerte:
         <translation>Auch über {names} verrät die Datei mit dem höchsten Vertrauen schon alles, was alle zusammen verraten.</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location filename="../../app/sfumato/analysis/holdings.py" line="-222"/>
         <source>{best} holds the true {attribute}.</source>
         <translation>{best} hat {attribute} im Original.</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <source>Together, these {count:,} learn no more about {attribute} than {best} alone.</source>
-        <translation>Gemeinsam erfahren diese {count:,} über {attribute} nicht mehr als {best} allein.</translation>
-    </message>
-    <message>
-        <location line="-5"/>
+        <location line="+2"/>
         <source>{best} alone holds {attribute}.</source>
         <translation>{best} allein hat {attribute}.</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <source>Together, these {count:,} can learn a little more about {attribute} than {best} alone, because released numbers are rounded or bounded.</source>
-        <translation>Gemeinsam können diese {count:,} etwas mehr über {attribute} erfahren als {best} allein, weil freigegebene Zahlen gerundet oder begrenzt sind.</translation>
-    </message>
-    <message>
-        <location line="+16"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+68"/>
         <source>No file changes anyone&apos;s odds on a record&apos;s value more than {odds:.3g}-fold.</source>
         <translation>Keine Datei ändert die Chancen auf den Wert eines Datensatzes um mehr als den Faktor {odds:.3g}.</translation>
     </message>
@@ -25554,7 +25446,7 @@ Rückgabewerte:
         <translation>{names} haben dieselben Werte jedes Merkmals, daher weist eine Datei von ihnen auf sie alle hin.</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location line="+42"/>
         <source>{recipient} holds the true {name}.</source>
         <translation>{recipient} hat {name} im Original.</translation>
     </message>
@@ -27120,6 +27012,7 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
+        <location filename="../../app/sfumato/analysis/coalitions.py" line="-84"/>
         <location filename="../../app/sfumato/analysis/noisy_counts.py" line="-13"/>
         <location filename="../../app/sfumato/analysis/small_groups.py" line="-6"/>
         <location filename="../../app/sfumato/project/verification/rows.py" line="-152"/>
@@ -28100,12 +27993,12 @@ Rückgabewerte:
         <translation>Was vorliegt, lässt sich nicht zusammen bewerten. {problem}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="-138"/>
+        <location filename="../../app/sfumato/analysis/coalitions.py" line="-16"/>
         <source>What members restore, alone and together.</source>
         <translation>Was Mitglieder wiederherstellen, allein und gemeinsam.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="-89"/>
+        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="-141"/>
         <source>What stays open as releases are put together.</source>
         <translation>Was offen bleibt, wenn Freigaben zusammengelegt werden.</translation>
     </message>
@@ -28126,7 +28019,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-20"/>
-        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="+17"/>
+        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="+69"/>
         <source>Attribute</source>
         <translation>Merkmal</translation>
     </message>
@@ -28593,7 +28486,7 @@ Rückgabewerte:
         <translation>Trennen Sie die Zahlen durch Semikolon.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+150"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/detail.py" line="+135"/>
         <source>An end or a step is not a number.</source>
         <translation>Eine Grenze oder ein Schritt ist keine Zahl.</translation>
     </message>
@@ -28623,9 +28516,9 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/table_survey.py" line="-278"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="-204"/>
         <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+121"/>
-        <location filename="../../app/sfumato/ui/state/insights.py" line="+123"/>
+        <location filename="../../app/sfumato/ui/state/insights.py" line="+247"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
     </message>
@@ -28665,7 +28558,7 @@ Rückgabewerte:
         <translation>Kreuzen Sie mindestens einen an.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="-71"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="-70"/>
         <source>Looking for what is the same in rows that belong together</source>
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
@@ -28675,8 +28568,8 @@ Rückgabewerte:
         <translation>Verrauschte Anzahlen sind geprüft</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="-155"/>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+69"/>
+        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="-170"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+64"/>
         <source>Guessing every record</source>
         <translation>Jeder Datensatz wird geschätzt</translation>
     </message>
@@ -28772,17 +28665,17 @@ Rückgabewerte:
         <translation>Das Fenster lässt sich nicht öffnen: Diesem System fehlt {libraries}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/shell/guarantee_lines.py" line="-18"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_lines.py" line="-17"/>
         <source>Protecting columns together</source>
         <translation>Spalten werden gemeinsam geschützt</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+11"/>
         <source>Making columns coarser</source>
         <translation>Spalten werden vergröbert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+189"/>
+        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+186"/>
         <location filename="../../app/sfumato/ui/state/projects.py" line="-142"/>
         <source>Checking the passphrase</source>
         <translation>Die Passphrase wird geprüft</translation>
@@ -29179,7 +29072,7 @@ Rückgabewerte:
         <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/writing.py" line="+144"/>
+        <location filename="../../app/sfumato/formats/bundles/writing.py" line="+143"/>
         <source>Description for archives (DDI-Codebook 2.5)</source>
         <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
     </message>
@@ -29952,7 +29845,7 @@ Rückgabewerte:
         <translation>Der am besten bekannte Anteil ist {best} wert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="+267"/>
+        <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="+268"/>
         <location line="+9"/>
         <location filename="../../app/sfumato/analysis/mode_costs.py" line="+57"/>
         <location filename="../../app/sfumato/analysis/worth.py" line="+2"/>
@@ -30441,7 +30334,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/source_changes.py" line="+434"/>
+        <location filename="../../app/sfumato/project/source_changes.py" line="+432"/>
         <source>yes or no</source>
         <translation>ja oder nein</translation>
     </message>
@@ -30738,7 +30631,7 @@ Rückgabewerte:
         <translation>Jede Zeile als einen Wert lesen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/parquet_columns.py" line="+44"/>
+        <location filename="../../app/sfumato/formats/parquet_columns.py" line="+46"/>
         <location filename="../../app/sfumato/formats/workbooks/remarks.py" line="-61"/>
         <source>{count} {count:column is|columns are} read as numbers ({period}): {columns}.</source>
         <translation>{count} {count:Spalte wird|Spalten werden} als Zahlen gelesen ({period}): {columns}.</translation>
@@ -31036,7 +30929,7 @@ Rückgabewerte:
         <translation>Verlangen Sie weniger, oder lassen Sie die Tabelle von {holders} außer Acht: Ohne sie gibt es eine Lösung.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/source_changes.py" line="-390"/>
+        <location filename="../../app/sfumato/project/source_changes.py" line="-387"/>
         <source>rows of the source</source>
         <translation>Zeilen der Quelle</translation>
     </message>
@@ -31074,35 +30967,35 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+3"/>
-        <location line="+160"/>
+        <location line="+157"/>
         <source>Columns that are gone: {columns}.</source>
         <translation>Spalten, die es nicht mehr gibt: {columns}.</translation>
     </message>
     <message>
-        <location line="-158"/>
-        <location line="+160"/>
+        <location line="-155"/>
+        <location line="+157"/>
         <source>New columns: {columns}.</source>
         <translation>Neue Spalten: {columns}.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/project/next_edition.py" line="+332"/>
-        <location filename="../../app/sfumato/project/source_changes.py" line="-152"/>
-        <location line="+163"/>
+        <location filename="../../app/sfumato/project/source_changes.py" line="-149"/>
+        <location line="+160"/>
         <source>{column} holds {now} in place of {before}.</source>
         <translation>{column} enthält {now} anstelle von {before}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/source_changes.py" line="-156"/>
+        <location filename="../../app/sfumato/project/source_changes.py" line="-153"/>
         <source>{count:,} {count:value|values} of {column} {count:is another|are others}.</source>
         <translation>{count:,} {count:Wert|Werte} von {column} {count:ist ein anderer|sind andere}.</translation>
     </message>
     <message>
-        <location line="+104"/>
+        <location line="+101"/>
         <source>It has {now:,} {now:row|rows} in place of {before:,}.</source>
         <translation>Sie hat {now:,} {now:Zeile|Zeilen} anstelle von {before:,}.</translation>
     </message>
     <message>
-        <location line="-301"/>
+        <location line="-298"/>
         <source>Which rows changed can&apos;t be determined: this computer has not seen the earlier ones.</source>
         <translation>Welche Zeilen sich geändert haben, lässt sich nicht feststellen: Dieser Computer hat die früheren nicht gesehen.</translation>
     </message>
@@ -31112,7 +31005,7 @@ Rückgabewerte:
         <translation>Welche Zeilen sich geändert haben, lässt sich bei einer so langen Tabelle nicht feststellen.</translation>
     </message>
     <message>
-        <location line="+290"/>
+        <location line="+287"/>
         <source>Records are identified by their position, and rows may have changed places.</source>
         <translation>Datensätze werden an ihrer Position erkannt, und Zeilen können den Platz gewechselt haben.</translation>
     </message>
@@ -32661,7 +32554,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+233"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_card.py" line="+229"/>
         <source>A promise is empty.</source>
         <translation>Eine Zusage ist leer.</translation>
     </message>
@@ -32821,12 +32714,12 @@ Rückgabewerte:
         <translation>{name}:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="-95"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="-79"/>
         <source>Measuring the largest shares</source>
         <translation>Die größten Anteile werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-119"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-118"/>
         <source>Deciding who gets what</source>
         <translation>Entscheiden, wer was bekommt</translation>
     </message>
@@ -32875,7 +32768,7 @@ Rückgabewerte:
 <context>
     <name>Session</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/session.py" line="+304"/>
+        <location filename="../../app/sfumato/ui/state/session.py" line="-262"/>
         <source>Not carried out, since something else was changed in the meantime: {edit}.</source>
         <translation>Nicht ausgeführt, weil inzwischen etwas anderes geändert wurde: {edit}.</translation>
     </message>
@@ -32885,12 +32778,12 @@ Rückgabewerte:
         <translation>Führen Sie es noch einmal aus, wenn Sie es noch möchten.</translation>
     </message>
     <message>
-        <location line="+271"/>
+        <location line="+280"/>
         <source>Pooling rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+18"/>
         <source>Looking for rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden gesucht</translation>
     </message>
@@ -32903,7 +32796,7 @@ Rückgabewerte:
 <context>
     <name>SheetDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/recovering.py" line="-88"/>
+        <location filename="../../app/sfumato/ui/state/recovering.py" line="-87"/>
         <source>Its code opens the project where the passphrase is lost. Whoever has the sheet and the project&apos;s file can tell which released values are true: print it, lock it away apart from the file, and delete what was saved. Earlier sheets no longer open the project.</source>
         <translation>Sein Code öffnet das Projekt, wenn die Passphrase verloren ist. Wer das Blatt und die Projektdatei hat, kann erkennen, welche freigegebenen Werte wahr sind: Drucken Sie es, schließen Sie es getrennt von der Datei ein, und löschen Sie, was gespeichert wurde. Frühere Blätter öffnen das Projekt nicht mehr.</translation>
     </message>
@@ -32926,7 +32819,7 @@ Rückgabewerte:
         <translation>Die Quelltabelle wird gelesen</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+41"/>
         <source>Connect again…</source>
         <translation>Neu verbinden&#xa0;…</translation>
     </message>
@@ -32976,7 +32869,7 @@ Rückgabewerte:
         <translation>Zeigen, wo die Quelltabelle liegt</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+40"/>
         <source>The new edition has {rows} {rows:row|rows}.</source>
         <translation>Die neue Ausgabe hat {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -33170,7 +33063,7 @@ Rückgabewerte:
 <context>
     <name>UnsealedDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/dialogs/base.py" line="+164"/>
+        <location filename="../../app/sfumato/ui/dialogs/base.py" line="+163"/>
         <source>{project} has no seal</source>
         <translation>{project} hat kein Siegel</translation>
     </message>
@@ -33185,7 +33078,7 @@ Rückgabewerte:
         <translation>{project} wurde außerhalb von Sfumato geändert</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Nothing has been written and no unfinished work was carried out. The safest course is to restore a copy from before the change. You can also open the project read-only, to inspect it and save its rules. Accept it as it stands only if you know how the change came about and have checked every column, level and recipient.</source>
         <translation>Nichts wurde geschrieben und keine unvollendete Arbeit ausgeführt. Am sichersten ist es, eine Kopie aus der Zeit vor der Änderung wiederherzustellen. Sie können das Projekt auch schreibgeschützt öffnen, um es zu untersuchen und seine Regeln zu speichern. Nehmen Sie es nur dann so an, wie es ist, wenn Sie wissen, wie die Änderung zustande kam, und jede Spalte, jede Stufe und jeden Empfänger geprüft haben.</translation>
     </message>
@@ -33355,7 +33248,7 @@ Rückgabewerte:
 <context>
     <name>WhatIf</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="-138"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="-226"/>
         <source>What if I add a recipient?</source>
         <translation>Was, wenn ich einen Empfänger hinzufüge?</translation>
     </message>
@@ -33373,12 +33266,12 @@ Rückgabewerte:
 <context>
     <name>WithdrawDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/verification_view.py" line="+66"/>
+        <location filename="../../app/sfumato/ui/panels/releases/verification_view.py" line="+65"/>
         <source>Withdraw the release to {recipient} of {day}</source>
         <translation>Die Freigabe an {recipient} vom {day} zurücknehmen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>The ledger, the report and every verification of its bundle say from now on that it should not be used. Ask the recipient to delete it. Nobody can take back what they know: the release goes on counting, and later ones stay on its ladder.</source>
         <translation>Freigabeverzeichnis, Bericht und jede Prüfung des Datenpakets sagen von nun an, dass sie nicht verwendet werden soll. Bitten Sie den Empfänger, sie zu löschen. Niemand kann zurücknehmen, was er weiß: Die Freigabe zählt weiter, und spätere bleiben auf ihrer Leiter.</translation>
     </message>
@@ -33401,7 +33294,7 @@ Rückgabewerte:
 <context>
     <name>_CheckView</name>
     <message>
-        <location line="-52"/>
+        <location line="-50"/>
         <source>Fails</source>
         <translation>Fehlgeschlagen</translation>
     </message>

@@ -191,6 +191,17 @@ def test_a_table_without_perturbed_columns_says_so():
     assert "count as you would in any table" in text
 
 
+def test_what_a_file_cannot_hold_is_said_where_it_is_read(tmp_path):
+    contents = plain_contents(pd.DataFrame({"word": ["a", "", "b"]}))
+    said = {}
+    for name in FORMATS:
+        (tmp_path / name).mkdir()
+        write_bundle(contents, tmp_path / name, name, Silent())
+        text = (tmp_path / name / "README.md").read_text(encoding="utf-8")
+        said[name] = "- Empty texts of “word” are missing: " in text.split("## Read the data")[1]
+    assert said == {name: name in {"sav", "dta"} for name in FORMATS}
+
+
 def test_an_unbounded_figure_is_shown_as_such():
     this = case().contents
     promise = Promise("It promises nothing.", (PromiseFigure("ε", "Privacy loss", float("inf")),))

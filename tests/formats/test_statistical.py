@@ -87,14 +87,18 @@ def test_texts_and_fractions_keep_their_labels_in_spss_only(tmp_path):
         table = Table(pd.DataFrame({"x": series}), {"x": labels})
         write_table(table, tmp_path / "t.sav", "sav", Silent())
         assert read(tmp_path / "t.sav").table.value_labels == {"x": labels}
-        write_table(table, tmp_path / "t.dta", "dta", Silent())
+        written = write_table(table, tmp_path / "t.dta", "dta", Silent())
         assert read(tmp_path / "t.dta").table.value_labels.get("x", {}) == kept
+        gone = len(labels) - len(kept)
+        said = f"{gone} labels of x are" if gone > 1 else "1 label of x is"
+        assert written.losses == (f"{said} left out: Stata labels whole numbers only.",)
 
 
 def test_whole_numbers_among_decimals_keep_their_labels_in_stata(tmp_path):
     table = Table(pd.DataFrame({"x": [0.5, 1.0]}), {"x": {1: "one", 2.0: "two"}})
-    write_table(table, tmp_path / "t.dta", "dta", Silent())
+    written = write_table(table, tmp_path / "t.dta", "dta", Silent())
     assert read(tmp_path / "t.dta").table.value_labels == {"x": {1: "one", 2: "two"}}
+    assert written.losses == ()
 
 
 def test_an_encrypted_spss_file_is_refused_by_name(tmp_path):
@@ -107,11 +111,13 @@ def test_an_encrypted_spss_file_is_refused_by_name(tmp_path):
 @BOTH
 def test_labels_of_columns_are_kept_and_cut_where_too_long(tmp_path, ending):
     table = Table(pd.DataFrame({"a": [1], "b": [2]}), {}, {"a": "Größe in cm", "b": "é" * 300})
-    write_table(table, tmp_path / f"t.{ending}", ending, Silent())
+    written = write_table(table, tmp_path / f"t.{ending}", ending, Silent())
     labels = read(tmp_path / f"t.{ending}").table.column_labels
     assert labels["a"] == "Größe in cm"
     assert ("é" * 300).startswith(labels["b"])
     assert len(labels["b"]) >= 40
+    [told] = written.losses
+    assert told.startswith("Labels of b are cut to the ")
 
 
 @BOTH
@@ -185,9 +191,10 @@ def test_blanks_at_the_end_of_a_text_are_refused_by_spss_and_kept_by_stata(tmp_p
 
 
 @BOTH
-def test_empty_texts_become_missing(tmp_path, ending):
+def test_empty_texts_become_missing_and_it_is_said(tmp_path, ending):
     table = Table(pd.DataFrame({"x": ["a", "", "b"]}))
-    write_table(table, tmp_path / f"t.{ending}", ending, Silent())
+    [told] = write_table(table, tmp_path / f"t.{ending}", ending, Silent()).losses
+    assert told.startswith("Empty texts of x are missing: ")
     assert plain(read(tmp_path / f"t.{ending}").table.frame["x"]) == ["a", None, "b"]
 
 

@@ -100,7 +100,7 @@ class Holding:
 def called(names: Sequence[str]) -> str:
     """Return holders as they stand in a sentence: by name, or counted where they are many."""
     if len(names) > MOST_NAMED:
-        return Sentence("These {count:,} recipients", count=len(names))
+        return Sentence("These {count:,} {count:recipient|recipients}", count=len(names))
     return listed(names)
 
 

@@ -24,6 +24,7 @@ from sfumato.formats.table_format import (
     Rows,
     RowStream,
     SharedColumns,
+    WrittenFile,
     arrays_of,
     in_blocks,
     rows_together,
@@ -36,8 +37,8 @@ _MOST_KEPT: Final = 1 << 28
 _SECOND: Final = "%Y-%m-%dT%H:%M:%S"
 
 
-def write_delimited(table: Table, path: Path, context: Context, order: Rows = None) -> str:
-    """Write a table as RFC 4180 has it (UTF-8, commas, CR LF), and return the file's SHA-256.
+def write_delimited(table: Table, path: Path, context: Context, order: Rows = None) -> WrittenFile:
+    """Write a table as RFC 4180 has it: UTF-8, commas, CR LF.
 
     Texts stand in quotes, so that an empty text differs from a missing value, which is an
     empty field; numbers, dates and ``true`` or ``false`` stand without. A decimal has as many
@@ -74,7 +75,7 @@ def write_delimited(table: Table, path: Path, context: Context, order: Rows = No
         for part in parts:
             file.write(part)
     context.report(1.0, "Finishing the file")
-    return file.digest
+    return WrittenFile(file.digest)
 
 
 @dataclass(frozen=True)

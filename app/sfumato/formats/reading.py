@@ -39,7 +39,7 @@ from sfumato.formats.options import (
     RaggedRows,
     ReadOptions,
 )
-from sfumato.formats.table_format import Batches, KnownFile, ReadResult, Rows
+from sfumato.formats.table_format import Batches, KnownFile, ReadResult, Rows, WrittenFile
 from sfumato.formats.tables import all_formats, format_called, format_of
 
 __all__ = [
@@ -328,7 +328,7 @@ def names_in_file(columns: tuple[str, ...], format_name: str) -> Mapping[str, st
 
 def write_table(
     table: Table, path: Path, format_name: str, context: Context, order: Rows = None
-) -> str:
+) -> WrittenFile:
     """Write a table to a file, whole or not at all.
 
     The file is written beside its final name, forced to the disk and renamed. After an error or
@@ -351,8 +351,8 @@ def write_table(
 
     Returns
     -------
-    str
-        The file's SHA-256, in hexadecimal.
+    WrittenFile
+        The file's digest, and what it doesn't hold of the table.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.periods import Period
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Integers
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import MissingReasons, Table
 from sfumato.formats.columns.arrays import Chosen, NativeColumn, is_ordered
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
@@ -382,6 +383,22 @@ class ReadResult:
     digest: str = ""
 
 
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file of a table.
+
+    Parameters
+    ----------
+    sha256
+        Its digest, in hexadecimal.
+    losses
+        What the table holds and the file doesn't, as recipients are told.
+    """
+
+    sha256: str
+    losses: tuple[Sentence, ...] = ()
+
+
 class TableFormat(ABC):
     """One file format: a module of `sfumato.formats.tables` holds it.
 
@@ -470,8 +487,8 @@ class TableFormat(ABC):
         path: Path,  # noqa: ARG002
         context: Context,  # noqa: ARG002
         order: Rows = None,  # noqa: ARG002
-    ) -> str:
-        """Write a table's rows, in an order, and return the SHA-256 of what was written.
+    ) -> WrittenFile:
+        """Write a table's rows, in an order, to a path where no file stands yet.
 
         See `arrays_of` for rows that are made meanwhile.
         """

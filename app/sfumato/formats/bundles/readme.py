@@ -26,7 +26,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 from typing import Final
@@ -78,7 +78,11 @@ _IN_RANDOM_ORDER = Sentence(
 
 
 def readme_of(
-    contents: BundleContents, names: Mapping[str, str], format_name: str, escapes: bool = False
+    contents: BundleContents,
+    names: Mapping[str, str],
+    format_name: str,
+    escapes: bool = False,
+    losses: Sequence[Sentence] = (),
 ) -> str:
     """Return the README's text, in Markdown.
 
@@ -92,11 +96,15 @@ def readme_of(
         The format of the data file: ``csv``, ``parquet``, ``sav`` or ``dta``.
     escapes
         Whether texts are escaped in the data file, see `sfumato.formats.formulas`.
+    losses
+        What the data file doesn't hold of the table.
     """
     reading = _template(f"data-{format_name}").substitute().strip()
     if escapes:
         undoing = _template(f"data-{format_name}-escaped").substitute()
         reading = f"{reading}\n\n{undoing.strip()}"
+    if losses:
+        reading = "\n".join([reading, "", *(f"- {_told_of(contents, one)}" for one in losses)])
     if contents.generalized is not None:
         return _generalized(contents, contents.generalized, names, format_name, reading)
     return _template("README").substitute(

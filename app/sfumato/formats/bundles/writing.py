@@ -117,17 +117,17 @@ def write_bundle(
         names = {name: escaped(in_file) for name, in_file in names.items()}
         table = with_escapes(table)
         order = rows_with_escapes(order) if isinstance(order, RowStream) else order
-    digest = write_table(table, folder / data_name, format_name, context, order)
-    data = FileFacts(data_name, (folder / data_name).stat().st_size, digest)
+    written = write_table(table, folder / data_name, format_name, context, order)
+    data = FileFacts(data_name, (folder / data_name).stat().st_size, written.sha256)
     with speaking(contents.language):
-        told = readme_of(contents, names, format_name, escapes).encode()
+        told = readme_of(contents, names, format_name, escapes, written.losses).encode()
         readme = _write(folder, README_NAME, told)
         hierarchies = _write_hierarchies(contents, folder, escapes)
         files = WrittenFiles(data, readme, hierarchies)
         package = describe(contents, names, format_name, files, escapes)
         descriptions = _write_descriptions(contents, folder, package)
-    written = (data, readme, *hierarchies.values(), *descriptions)
-    digests = {facts.name: facts.sha256 for facts in written}
+    every = (data, readme, *hierarchies.values(), *descriptions)
+    digests = {facts.name: facts.sha256 for facts in every}
     return BundleFiles({name: digests[name] for name in sorted(digests)})
 
 

@@ -21,6 +21,7 @@ from sfumato.engine.core.columns import Value
 from sfumato.engine.core.periods import Period, begins_of
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import factorize, plain
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn
 from sfumato.formats.errors import BeyondFormat, DamagedFile, grouped
@@ -28,7 +29,7 @@ from sfumato.formats.files import digest_of
 from sfumato.formats.statistical.dates import numbers_of
 from sfumato.formats.statistical.reading import LibraryProcess, Package, StatisticalFormat
 from sfumato.formats.statistical.reasons import rejoined
-from sfumato.formats.table_format import Rows, in_order
+from sfumato.formats.table_format import Rows, WrittenFile, in_order
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class WritableFormat(StatisticalFormat):
         """Return a name that the package allows for each column."""
         return self.rules.names.fit(columns)
 
-    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> str:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WrittenFile:
         """Write a table, with the same bytes at any time; see `write_statistical`.
 
         The library writes by itself, and the time in the file is replaced: its digest is of what
@@ -166,9 +167,9 @@ class WritableFormat(StatisticalFormat):
         table = in_order(table, order, Part(context, 0.0, 0.3), path.parent)
         write_data = partial(getattr(pyreadstat, self.writer), **self.settings)
         rest = Part(context, 0.3, 1.0)
-        write_statistical(table, path, write_data, self.rules, self.package, rest)
+        losses = write_statistical(table, path, write_data, self.rules, self.package, rest)
         self.finish(path, table.rows)
-        return digest_of(path, Silent())
+        return WrittenFile(digest_of(path, Silent()), losses)
 
     @abstractmethod
     def finish(self, path: Path, rows: int) -> None:
@@ -199,7 +200,7 @@ def write_statistical(
     rules: WriteRules,
     package: Package,
     context: Context,
-) -> None:
+) -> tuple[Sentence, ...]:
     """Write a table as a file of a statistical package.
 
     The library does not always notice when the disk takes no more, so each format then examines
@@ -221,6 +222,11 @@ def write_statistical(
     rules, package
         What the package's files can hold, and how they store dates.
 
+    Returns
+    -------
+    tuple of Sentence
+        What the file doesn't hold of the table, each told once.
+
     Raises
     ------
     OSError
@@ -230,16 +236,19 @@ def write_statistical(
     """
     names = rules.names.fit(table.columns)
     columns = {}
+    losses: list[Sentence] = []
     for name in table.columns:
         source = ArrowColumn(name, table.frame[name])
         maker = _Maker(source, package, rules, table.periods.get(name))
         column = maker.make(table.value_labels.get(name, {}))
         _rejoin(column, table, name, maker)
         label = table.column_labels.get(name) or (name if names[name] != name else None)
-        column.label = _cut(label, rules.longest_label) if label else None
+        column.label = maker.cut(label, rules.longest_label) if label else None
         columns[names[name]] = column
+        losses += maker.losses
     _write(columns, path, write_data, package, rules, context)
     context.report(1.0, "Finishing the file")
+    return tuple(dict.fromkeys(losses))
 
 
 def _write(
@@ -288,7 +297,7 @@ def _rejoin(column: _Written, table: Table, name: str, maker: _Maker) -> None:
         return
     column.series, column.missing = found.series, found.declared
     longest = maker.rules.longest_value_label
-    labels = {code: _cut(text, longest) for code, text in found.labels.items()}
+    labels = {code: maker.cut(text, longest) for code, text in found.labels.items()}
     column.value_labels = {**column.value_labels, **labels}
 
 
@@ -314,6 +323,7 @@ class _Maker:
         self.rules = rules
         self._moments = package.moments
         self._package = package
+        self.losses: list[Sentence] = []
 
     def make(self, labels: Mapping[Value, str]) -> _Written:
         periods = self._periods()
@@ -359,6 +369,20 @@ class _Maker:
         place = places.get(lengths.pop()) if len(lengths) == 1 else None
         return None if place is None else self.rules.time_formats[place]
 
+    def cut(self, text: str, longest: int) -> str:
+        """Return a label no longer than the package allows."""
+        cut = _cut(text, longest)
+        if cut != text:
+            told = (
+                "Labels of {column} are cut to the {longest} {longest:byte|bytes} that {title}"
+                " allows."
+            )
+            self._lose(told, longest=longest)
+        return cut
+
+    def _lose(self, told: str, **details: object) -> None:
+        self.losses.append(Sentence(told, column=self._source.name, title=self._title, **details))
+
     def _plain(self) -> pd.Series:
         """Return the column's values, also where they are kept as categories."""
         series = self._source.series
@@ -380,7 +404,11 @@ class _Maker:
         self._refuse(pc.match_substring(texts, "\0"), "texts with a NUL character")
         if not self.rules.keeps_trailing_blanks:
             self._refuse(pc.ends_with(texts, " "), "texts that end in blanks")
-        labels = labels if self.rules.labels_text else {}
+        if pc.any(pc.equal(texts, "")).as_py():
+            self._lose("Empty texts of {column} are missing: {title} knows no difference.")
+        if labels and not self.rules.labels_text:
+            self._leave_labels_out(len(labels))
+            labels = {}
         return _Written(self._source.series, None, None, self._cut_labels(labels, str))
 
     def _dates(self) -> _Written:
@@ -421,7 +449,16 @@ class _Maker:
             for value, text in labels.items()
             if not isinstance(value, str | None) and value % 1 == 0 and abs(value) <= largest
         }
+        if len(fitting) < len(labels):
+            self._leave_labels_out(len(labels) - len(fitting))
         return self._cut_labels(fitting, int)
+
+    def _leave_labels_out(self, count: int) -> None:
+        told = (
+            "{count} {count:label|labels} of {column} {count:is|are} left out: {title} labels"
+            " whole numbers only."
+        )
+        self._lose(told, count=count)
 
     def _cut_labels(
         self, labels: Mapping[Value, str], kind: Callable[[Any], Any]
@@ -429,7 +466,7 @@ class _Maker:
         """Return the labels with their values as the file stores them."""
         longest = self.rules.longest_value_label
         return {
-            kind(value): _cut(text, longest)
+            kind(value): self.cut(text, longest)
             for value, text in labels.items()
             if value is not None and isinstance(value, str) == (kind is str)
         }

@@ -62,6 +62,7 @@ from sfumato.formats.table_format import (
     Rows,
     TableFormat,
     TablePart,
+    WrittenFile,
     in_blocks,
 )
 
@@ -555,7 +556,7 @@ class _Delimited(TableFormat):
     ) -> Batches | None:
         return batches_of_delimited(path, options, context, least, known)
 
-    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> str:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WrittenFile:
         return write_delimited(table, path, context, order)
 
 

@@ -66,6 +66,7 @@ from sfumato.formats.table_format import (
     Rows,
     TableFormat,
     TablePart,
+    WrittenFile,
     arrays_of,
     batch_at,
     refuse_many_cells,
@@ -184,7 +185,7 @@ class _Parquet(TableFormat):
             whole.update(name + b"\0" + bytes.fromhex(digest_of(part, share)))
         return whole.hexdigest()
 
-    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> str:
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WrittenFile:
         """Write a table; the same table gives the same bytes.
 
         Days without a time of day are written as dates.
@@ -205,7 +206,7 @@ class _Parquet(TableFormat):
             for arrays in made_ahead(groups):
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
         context.report(1.0, "Finishing the file")
-        return file.digest
+        return WrittenFile(file.digest)
 
 
 class _ParquetColumn:
