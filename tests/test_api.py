@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.analysis import readiness
+from sfumato.analysis.readiness import readiness
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.engine.core.progress import Callback
 from sfumato.project.errors import ReleaseError, WrongPassphrase

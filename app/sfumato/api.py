@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
-from sfumato.analysis.generalized_table import PUBLIC
+from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.analysis.releasing import (
     ReleaseOrder,
     check_project,
     make_releases,
     worth_of_releases,
 )
-from sfumato.analysis.verdicts import Readiness
-from sfumato.analysis.worth import RecipientWorth
+from sfumato.analysis.tables.generalized_table import PUBLIC
+from sfumato.analysis.utility.worth import RecipientWorth
 from sfumato.commands.init import MemoryRoom, document_for
 from sfumato.commands.shared.groups import names_of_recipients
 from sfumato.commands.shared.opening import read_text

@@ -10,11 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.coarsening.views import (
+    find_views,
+    with_proposed_hierarchies,
+    with_proposed_ks,
+)
+from sfumato.analysis.disclosure.pooled_rows import proposed_key
 from sfumato.analysis.findings import Finding, Remedy, RemedyKind
-from sfumato.analysis.pooled_rows import proposed_key
-from sfumato.analysis.readiness import examine, looked_at, mended
-from sfumato.analysis.verdicts import Readiness
-from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_proposed_ks
+from sfumato.analysis.readiness.readiness import examine, looked_at, mended
+from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called, recommended, serving

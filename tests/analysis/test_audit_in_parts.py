@@ -8,22 +8,23 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sfumato.analysis import all_rows, attacker, recipient_traceability, record_path
+from sfumato.analysis import all_rows
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.audit_answers import answers, subjects_of
 from sfumato.analysis.audit_inputs import inputs_of
-from sfumato.analysis.count_answers import answer_pool, open_desk
-from sfumato.analysis.holdings import ReleaseBasis, holdings_of
-from sfumato.analysis.noisy_counts import NoisyQuestion, answer_noisy
-from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
-from sfumato.analysis.restored_files import weigh_held
-from sfumato.analysis.small_groups import (
+from sfumato.analysis.coalitions.holdings import ReleaseBasis, holdings_of
+from sfumato.analysis.coalitions.restored_files import weigh_held
+from sfumato.analysis.disclosure import attacker, recipient_traceability, record_path
+from sfumato.analysis.disclosure.pooled_rows import pooled_rows, repeated_units
+from sfumato.analysis.disclosure.small_groups import (
     answer_curves,
     answer_risk,
     promised_limits,
     with_released,
     with_remedies,
 )
+from sfumato.analysis.previews.count_answers import answer_pool, open_desk
+from sfumato.analysis.tables.noisy_counts import NoisyQuestion, answer_noisy
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import Cancelled, DomainError, TableError
 from sfumato.engine.core.progress import Callback, Silent

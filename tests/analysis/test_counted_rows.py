@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.coarsening.view_checks import seen_by, shown_to
+from sfumato.analysis.coarsening.views import with_cells, with_levels, with_statement
 from sfumato.analysis.shown_columns import SMALL, LeavingColumns
-from sfumato.analysis.view_checks import seen_by, shown_to
-from sfumato.analysis.views import with_cells, with_levels, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.generalization.hierarchies import Intervals, Masking
 from sfumato.engine.randomness.keys import KeyRing

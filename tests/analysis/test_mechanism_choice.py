@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.mechanism_choice import (
+from sfumato.analysis.readiness.readiness import check_rows, examine, mended
+from sfumato.analysis.readiness.worth_checks import without_released
+from sfumato.analysis.shown_columns import LeavingColumns
+from sfumato.analysis.utility.mechanism_choice import (
     choices_of,
     compare_mechanisms,
 )
-from sfumato.analysis.readiness import check_rows, examine, mended
-from sfumato.analysis.shown_columns import LeavingColumns
-from sfumato.analysis.worth import columns_worth
-from sfumato.analysis.worth_checks import without_released
-from sfumato.analysis.worth_figures import RecordsBehind, records_behind
+from sfumato.analysis.utility.worth import columns_worth
+from sfumato.analysis.utility.worth_figures import RecordsBehind, records_behind
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.worth import USEFUL

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.readiness import mended
+from sfumato.analysis.readiness.readiness import mended
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.table.table import MissingReasons, Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis import open_columns, open_figures
-from sfumato.analysis.open_columns import OpenFindings, weigh_open_columns
 from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.analysis.unperturbed import open_columns, open_figures
+from sfumato.analysis.unperturbed.open_columns import OpenFindings, weigh_open_columns
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table

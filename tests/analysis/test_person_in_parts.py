@@ -7,11 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.analysis import find_person, person_rows
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.holdings import ReleaseBasis
-from sfumato.analysis.person_found import Knowledge, NumberBelief, PersonBelief, meaning_sentences
-from sfumato.analysis.person_rows import fact_of
+from sfumato.analysis.coalitions.holdings import ReleaseBasis
+from sfumato.analysis.disclosure import find_person, person_rows
+from sfumato.analysis.disclosure.person_found import (
+    Knowledge,
+    NumberBelief,
+    PersonBelief,
+    meaning_sentences,
+)
+from sfumato.analysis.disclosure.person_rows import fact_of
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import Cancelled, PolicyError, TableError
 from sfumato.engine.core.progress import Callback, Silent

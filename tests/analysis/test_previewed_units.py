@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.number_estimates import Figure
-from sfumato.analysis.previewed_numbers import compute_numbers
-from sfumato.analysis.previewed_values import PreviewQuestion, compute_preview
+from sfumato.analysis.previews.number_estimates import Figure
+from sfumato.analysis.previews.previewed_numbers import compute_numbers
+from sfumato.analysis.previews.previewed_values import PreviewQuestion, compute_preview
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table, encode_column

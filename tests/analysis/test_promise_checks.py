@@ -10,11 +10,11 @@ import pytest
 
 from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.answers import Severity
+from sfumato.analysis.disclosure.small_groups import RiskSubject, promised_limits
 from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.mode_costs import costs_of_modes
-from sfumato.analysis.readiness import accepting, examine, mended, require_ready
+from sfumato.analysis.readiness.readiness import accepting, examine, mended, require_ready
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.analysis.small_groups import RiskSubject, promised_limits
+from sfumato.analysis.utility.mode_costs import costs_of_modes
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.group_risk import RiskLimits

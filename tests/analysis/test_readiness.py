@@ -10,12 +10,7 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.open_figures import OpenFigure
-from sfumato.analysis.readiness import accepting, examine, mended, plain, require_ready
-from sfumato.analysis.readiness_checks import UNIQUE_RECORDS
-from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns, look_of
-from sfumato.analysis.views import (
+from sfumato.analysis.coarsening.views import (
     find_views,
     released_rows,
     uncoarsened_views,
@@ -25,6 +20,11 @@ from sfumato.analysis.views import (
     with_proposed_hierarchies,
     with_statement,
 )
+from sfumato.analysis.findings import RemedyKind
+from sfumato.analysis.readiness.readiness import accepting, examine, mended, plain, require_ready
+from sfumato.analysis.readiness.readiness_checks import UNIQUE_RECORDS
+from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns, look_of
+from sfumato.analysis.unperturbed.open_figures import OpenFigure
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Suppression

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.safe_plan import SafePlan, propose_plan
-from sfumato.analysis.views import proposed_share
+from sfumato.analysis.coarsening.views import proposed_share
+from sfumato.analysis.planning.safe_plan import SafePlan, propose_plan
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import Cancelled, PolicyError
 from sfumato.engine.core.progress import Callback, Silent

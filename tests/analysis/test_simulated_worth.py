@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.analysis.mechanism_choice import MechanismChoice, compare_mechanisms
-from sfumato.analysis.worth_figures import RecordsBehind
+from sfumato.analysis.utility.mechanism_choice import MechanismChoice, compare_mechanisms
+from sfumato.analysis.utility.worth_figures import RecordsBehind
 from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise

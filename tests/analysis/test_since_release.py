@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.analysis.since_release import since_releases
+from sfumato.analysis.editions.since_release import since_releases
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called

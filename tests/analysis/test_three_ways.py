@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from sfumato.analysis.open_columns import figure_sentences
 from sfumato.analysis.questions import question_called
+from sfumato.analysis.unperturbed.open_columns import figure_sentences
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from sfumato.engine.core.progress import Silent
 from sfumato.project.project_file import ProjectFile

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.previewed_values import PreviewQuestion
-from sfumato.analysis.two_way import TwoWayTables
+from sfumato.analysis.previews.previewed_values import PreviewQuestion
+from sfumato.analysis.previews.two_way import TwoWayTables
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Silent

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.answers import Severity
+from sfumato.analysis.coarsening.undone_views import UNDONE_VIEW, given_back
+from sfumato.analysis.coarsening.views import released_rows, with_proposed_hierarchies
 from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.readiness import examine, mended
+from sfumato.analysis.readiness.readiness import examine, mended
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.analysis.undone_views import UNDONE_VIEW, given_back
-from sfumato.analysis.views import released_rows, with_proposed_hierarchies
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.unit_price import price_of_unit
-from sfumato.analysis.worth import columns_worth
-from sfumato.analysis.worth_figures import records_behind
+from sfumato.analysis.utility.unit_price import price_of_unit
+from sfumato.analysis.utility.worth import columns_worth
+from sfumato.analysis.utility.worth_figures import records_behind
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing

@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import APPROVAL, WORTH, About, Finding
-from sfumato.analysis.verdicts import Readiness, Standing, verdict_of
+from sfumato.analysis.readiness.verdicts import Readiness, Standing, verdict_of
 
 
 def worth(column, worthless):

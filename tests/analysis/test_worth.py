@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.shown_columns import LeavingColumns
-from sfumato.analysis.worth import weigh_worth
+from sfumato.analysis.utility.worth import weigh_worth
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called

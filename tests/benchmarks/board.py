@@ -123,7 +123,7 @@ class Window:
 
 def decided(table: Any) -> Any:
     """Return the document: roles, two mechanisms, three recipients with a view each."""
-    from sfumato.analysis.views import with_proposed_hierarchies, with_statement  # noqa: PLC0415
+    from sfumato.analysis.coarsening.views import with_proposed_hierarchies, with_statement  # noqa: PLC0415
     from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role  # noqa: PLC0415
     from sfumato.project.document.model import (  # noqa: PLC0415
         Document,

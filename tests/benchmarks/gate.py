@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from sfumato.analysis.readiness import examine
+from sfumato.analysis.coarsening.views import find_views, with_proposed_hierarchies, with_statement
+from sfumato.analysis.readiness.readiness import examine
 from sfumato.analysis.shown_columns import LeavingColumns
-from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing

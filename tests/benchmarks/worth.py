@@ -12,9 +12,9 @@ from itertools import cycle
 
 import numpy as np
 
-from sfumato.analysis.mechanism_choice import choices_of
 from sfumato.analysis.shown_columns import LeavingColumns
-from sfumato.analysis.worth import weigh_worth
+from sfumato.analysis.utility.mechanism_choice import choices_of
+from sfumato.analysis.utility.worth import weigh_worth
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from sfumato.analysis.next_edition import edition_answer
+from sfumato.analysis.editions.next_edition import edition_answer
 from sfumato.commands.shared.command import ExitCode
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.next_edition import EditionChanges, RecordChanges

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from sfumato.analysis.coalitions import CoalitionAnswer
-from sfumato.analysis.previewed_values import UtilityData
+from sfumato.analysis.coalitions.coalitions import CoalitionAnswer
+from sfumato.analysis.previews.previewed_values import UtilityData
 from sfumato.plots.beliefs import PosteriorData
 from sfumato.plots.ladders import LadderData, LadderRung
 from sfumato.plots.matrices import MatrixData

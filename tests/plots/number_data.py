@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from sfumato.analysis.number_estimates import EstimatesData, Figure, FigureEstimate
-from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
+from sfumato.analysis.previews.number_estimates import EstimatesData, Figure, FigureEstimate
+from sfumato.analysis.previews.previewed_numbers import DistributionData, ScatterData
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.plots.numbers import RecordBelief, RecordData
 from sfumato.plots.pooled_numbers import BayesData, ErrorsData

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from sfumato.analysis.count_answers import Answered, PoolErrors, PoolResult, QueryResult
-from sfumato.analysis.noisy_counts import NoisyAnswer, NoisyQuestion
+from sfumato.analysis.previews.count_answers import Answered, PoolErrors, PoolResult, QueryResult
+from sfumato.analysis.tables.noisy_counts import NoisyAnswer, NoisyQuestion
 from sfumato.engine.disclosure.count_queries import CountAnswer, RatioTails
 from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_risk import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from sfumato.analysis.previewed_values import UtilityData
+from sfumato.analysis.previews.previewed_values import UtilityData
 from sfumato.plots import beliefs, coalitions, estimates
 from sfumato.plots.beliefs import build_posterior_bars
 from sfumato.plots.coalitions import build_collusion_bars

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from sfumato.analysis.coalitions import CoalitionAnswer
+from sfumato.analysis.coalitions.coalitions import CoalitionAnswer
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.coalition_risk import added_recipient, coalition_risk, risk_growth
 from sfumato.engine.matrices.retention_matrix import uniform_matrix

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.all_rows import rows_of
+from sfumato.analysis.coalitions.holdings import ReleaseBasis, holdings_of
+from sfumato.analysis.coalitions.restored_files import weigh_held
 from sfumato.analysis.guarantee import guarantee_of
-from sfumato.analysis.holdings import ReleaseBasis, holdings_of
-from sfumato.analysis.restored_files import weigh_held
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.uniform.adoption import check_ladder, check_uniform

@@ -9,10 +9,15 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.attacker import attacked, exposure, joined_draws, released_values
-from sfumato.analysis.count_answers import answer_pool, open_desk
-from sfumato.analysis.small_groups import RiskSubject, answer_risk, possible_changes, with_remedies
-from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
+from sfumato.analysis.coarsening.views import with_levels, with_proposed_hierarchies, with_statement
+from sfumato.analysis.disclosure.attacker import attacked, exposure, joined_draws, released_values
+from sfumato.analysis.disclosure.small_groups import (
+    RiskSubject,
+    answer_risk,
+    possible_changes,
+    with_remedies,
+)
+from sfumato.analysis.previews.count_answers import answer_pool, open_desk
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError, PolicyError
 from sfumato.engine.core.progress import Silent

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sfumato.analysis.readiness import examine
+from sfumato.analysis.coarsening.views import with_levels, with_statement
+from sfumato.analysis.readiness.readiness import examine
 from sfumato.analysis.shown_columns import LeavingColumns
-from sfumato.analysis.views import with_levels, with_statement
 from sfumato.engine.core.columns import Binning, Domain, Role
 from sfumato.engine.core.errors import LadderError, PolicyError
 from sfumato.engine.core.progress import Silent

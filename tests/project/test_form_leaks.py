@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.analysis.pooled_numbers import form_leak_sentences, form_leaks_plain
+from sfumato.analysis.coalitions.pooled_numbers import form_leak_sentences, form_leaks_plain
 from sfumato.engine.mechanisms.postprocessing import FormLeak, FormLeaks, RoundingLeak
 
 LINEAR = FormLeak("age", 0.2, 0.3, 0.27, 5000)

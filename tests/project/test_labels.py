@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.guarantee import guarantee_of
-from sfumato.analysis.readiness import examine
+from sfumato.analysis.readiness.readiness import examine
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import Domain, Role
 from sfumato.engine.core.progress import Silent

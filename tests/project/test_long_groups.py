@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from sfumato.analysis.readiness import looked_at, settle
+from sfumato.analysis.readiness.readiness import looked_at, settle
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Domain, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Silent

@@ -9,8 +9,8 @@ from hashlib import sha256
 import pandas as pd
 import pytest
 
-from sfumato.analysis.composition import beside_others
-from sfumato.analysis.generalized_table import look
+from sfumato.analysis.other_holders.composition import beside_others
+from sfumato.analysis.tables.generalized_table import look
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import Cancelled, TableError
 from sfumato.engine.core.progress import Callback, Silent

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.analysis.readiness import examine, looked_at, settle
+from sfumato.analysis.readiness.readiness import examine, looked_at, settle
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Role
 from sfumato.engine.core.errors import (
     Cancelled,

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sfumato.analysis import readiness, readiness_checks
-from sfumato.analysis.open_columns import answer_open_columns
-from sfumato.analysis.readiness import checked_rows, examine, looked_at, settle
+from sfumato.analysis.readiness import readiness, readiness_checks
+from sfumato.analysis.readiness.readiness import checked_rows, examine, looked_at, settle
+from sfumato.analysis.unperturbed.open_columns import answer_open_columns
 from sfumato.engine.core.columns import Domain, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.categorical import CategoricalMechanism

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.recipient_traceability import extra_records, recipient_traceability
+from sfumato.analysis.disclosure.recipient_traceability import extra_records, recipient_traceability
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.estimate import Target, estimate_frequencies

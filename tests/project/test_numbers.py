@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.all_rows import rows_of
+from sfumato.analysis.disclosure.recipient_traceability import recipient_traceability
+from sfumato.analysis.disclosure.record_path import record_path
 from sfumato.analysis.guarantee import guarantee_of, in_table
-from sfumato.analysis.recipient_traceability import recipient_traceability
-from sfumato.analysis.record_path import record_path
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, MissingRule, Role
 from sfumato.engine.core.errors import DomainError, LadderError, PolicyError, SfumatoError
 from sfumato.engine.core.progress import Silent

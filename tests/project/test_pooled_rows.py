@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.coalitions.holdings import ReleaseBasis
+from sfumato.analysis.disclosure.pooled_rows import found_unit, pooled_rows
 from sfumato.analysis.guarantee import guarantee_of
-from sfumato.analysis.holdings import ReleaseBasis
-from sfumato.analysis.pooled_rows import found_unit, pooled_rows
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called

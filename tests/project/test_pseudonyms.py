@@ -12,8 +12,8 @@ import pytest
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import Examined
 from sfumato.analysis.guarantee import guarantee_of
-from sfumato.analysis.readiness import examine, looked_at
-from sfumato.analysis.readiness_checks import linked_rows
+from sfumato.analysis.readiness.readiness import examine, looked_at
+from sfumato.analysis.readiness.readiness_checks import linked_rows
 from sfumato.analysis.shown_columns import ColumnView, SampledColumns
 from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.errors import LadderError

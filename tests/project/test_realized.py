@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.holdings import ReleaseBasis, holdings_of, members_of
-from sfumato.analysis.restored_files import realized_plain, realized_sentences, weigh_held
+from sfumato.analysis.coalitions.holdings import ReleaseBasis, holdings_of, members_of
+from sfumato.analysis.coalitions.restored_files import (
+    realized_plain,
+    realized_sentences,
+    weigh_held,
+)
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.record_path import record_path
-from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
+from sfumato.analysis.coarsening.views import find_views, with_proposed_hierarchies, with_statement
+from sfumato.analysis.disclosure.record_path import record_path
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing

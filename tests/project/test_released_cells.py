@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 import pytest
 
-from sfumato.analysis.views import find_views, released_rows, views_in, with_importance
+from sfumato.analysis.coarsening.views import find_views, released_rows, views_in, with_importance
 from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Silent

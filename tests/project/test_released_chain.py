@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sfumato.analysis.views import find_views, with_proposed_hierarchies
+from sfumato.analysis.coarsening.views import find_views, with_proposed_hierarchies
 from sfumato.engine.core.columns import Pseudonym, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table, with_proposed_domain

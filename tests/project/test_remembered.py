@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.analysis import readiness
 from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.readiness import checked_rows, settle
+from sfumato.analysis.readiness import readiness
+from sfumato.analysis.readiness.readiness import checked_rows, settle
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.readiness import examine, looked_at, mended
+from sfumato.analysis.readiness.readiness import examine, looked_at, mended
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Silent
@@ -194,7 +194,7 @@ def test_noise_for_all_rows_of_a_unit_is_never_less_than_they_need():
 
 def test_numbers_that_a_unit_s_rows_share_are_weighed_in_large_tables(monkeypatch):
     """Of many numbers some are weighed, one of each unit: not by rows that leave."""
-    monkeypatch.setattr("sfumato.analysis.mechanism_choice.MANY_NUMBERS", 100)
+    monkeypatch.setattr("sfumato.analysis.utility.mechanism_choice.MANY_NUMBERS", 100)
     table = Table(visits())
     document = protected(table)
     rent = document.entry_for("rent")

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.coarsening.views import with_proposed_hierarchies
 from sfumato.analysis.guarantee import guarantee_of
-from sfumato.analysis.views import with_proposed_hierarchies
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Pseudonym, Role
 from sfumato.engine.core.errors import LadderError, PolicyError, TableError
 from sfumato.engine.core.progress import Silent

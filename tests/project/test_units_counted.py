@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.readiness import examine, shown_to
-from sfumato.analysis.shown_columns import LeavingColumns
-from sfumato.analysis.views import (
+from sfumato.analysis.coarsening.views import (
     find_views,
     unique_by_recipient,
     views_in,
     with_proposed_hierarchies,
 )
+from sfumato.analysis.readiness.readiness import examine, shown_to
+from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Silent

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.columns_left import kept_columns
-from sfumato.analysis.guarantee import guarantee_of, together_of
-from sfumato.analysis.views import (
+from sfumato.analysis.coarsening.columns_left import kept_columns
+from sfumato.analysis.coarsening.views import (
     find_views,
     may_keep,
     seen_together,
@@ -25,6 +24,7 @@ from sfumato.analysis.views import (
     with_statement,
     without_view,
 )
+from sfumato.analysis.guarantee import guarantee_of, together_of
 from sfumato.engine.core.errors import DiversityError, LadderError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table

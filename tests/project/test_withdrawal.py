@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.analysis.since_release import since_releases
+from sfumato.analysis.editions.since_release import since_releases
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LadderError
 from sfumato.engine.core.progress import Silent

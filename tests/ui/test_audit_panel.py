@@ -10,9 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from sfumato.analysis.answers import Answer
-from sfumato.analysis.holdings import called
+from sfumato.analysis.coalitions.holdings import called
+from sfumato.analysis.coarsening.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.analysis.questions.question import Topic
-from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule

@@ -12,7 +12,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QAccessible, QFontMetricsF
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from sfumato.analysis.board import Gauges
+from sfumato.analysis.planning.board import Gauges
 from sfumato.engine.core.columns import ColumnSpec, Kind, Leaves, Role
 from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.engine.table.table import Table

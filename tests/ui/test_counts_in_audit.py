@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.count_tables import answer_of_counts, release_counts
+from sfumato.analysis.disclosure.record_losses import RecordLosses
 from sfumato.analysis.questions import question_called
-from sfumato.analysis.record_losses import RecordLosses
+from sfumato.analysis.tables.count_tables import answer_of_counts, release_counts
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.progress import Silent
 from sfumato.ui.panels.audit.pages.answer import page_of

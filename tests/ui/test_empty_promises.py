@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.verdicts import Standing
+from sfumato.analysis.readiness.verdicts import Standing
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.base import PanelState

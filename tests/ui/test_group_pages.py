@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.coarsening.views import with_levels, with_proposed_hierarchies
 from sfumato.analysis.questions import question_called
-from sfumato.analysis.views import with_levels, with_proposed_hierarchies
 from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.generalization.hierarchies import Intervals
 from sfumato.engine.mechanisms import mechanism_called

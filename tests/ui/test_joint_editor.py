@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.open_figures import protected_too
+from sfumato.analysis.unperturbed.open_figures import protected_too
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table

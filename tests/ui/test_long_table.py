@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from sfumato.analysis.views import find_views, views_in
+from sfumato.analysis.coarsening.views import find_views, views_in
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import hierarchy_of

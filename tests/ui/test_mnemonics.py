@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from sfumato.analysis.answers import Answer
-from sfumato.analysis.safe_plan import SafePlan
+from sfumato.analysis.planning.safe_plan import SafePlan
 from sfumato.formats.reading import detect_options
 from sfumato.jobs import BugReport
 from sfumato.project.errors import NotSealed

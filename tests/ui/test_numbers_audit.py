@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.holdings import ReleaseBasis, holdings_of
-from sfumato.analysis.pooled_numbers import (
+from sfumato.analysis.coalitions.holdings import ReleaseBasis, holdings_of
+from sfumato.analysis.coalitions.pooled_numbers import (
     SAMPLES,
     guesses_off,
     linear_errors,

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.number_estimates import Figure, columns_beside, quantiles_of, regressions_of
-from sfumato.analysis.previewed_numbers import NumberPreview, linear_estimate
+from sfumato.analysis.previews.number_estimates import (
+    Figure,
+    columns_beside,
+    quantiles_of,
+    regressions_of,
+)
+from sfumato.analysis.previews.previewed_numbers import NumberPreview, linear_estimate
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table

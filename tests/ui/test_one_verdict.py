@@ -18,8 +18,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sfumato.analysis.board import board_rows, example_of
-from sfumato.analysis.verdicts import Standing
+from sfumato.analysis.planning.board import board_rows, example_of
+from sfumato.analysis.readiness.verdicts import Standing
 from sfumato.cli import main
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.columns import Role

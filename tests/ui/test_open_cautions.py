@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.views import with_level, with_proposed_hierarchies, with_statement
+from sfumato.analysis.coarsening.views import with_level, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
+from sfumato.analysis.coarsening.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.audit.pages.person import PersonPage

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from sfumato.analysis.holdings import ReleaseBasis
-from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
+from sfumato.analysis.coalitions.holdings import ReleaseBasis
+from sfumato.analysis.disclosure.pooled_rows import pooled_rows, repeated_units
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.analysis import previewed_values
+from sfumato.analysis.previews import previewed_values
 from sfumato.engine.core.columns import Domain, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent

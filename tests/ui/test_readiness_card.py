@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from sfumato.analysis.views import with_proposed_hierarchies, with_statement
+from sfumato.analysis.coarsening.views import with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import Way

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.coarsening.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.analysis.questions import question_called
-from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.progress import Silent
 from sfumato.ui.panels.audit.pages.answer import page_of
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs

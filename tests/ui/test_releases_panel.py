@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 
+from sfumato.analysis.editions.since_release import SinceRelease
 from sfumato.analysis.releasing import make_all
-from sfumato.analysis.since_release import SinceRelease
 from sfumato.engine.core.columns import Role
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import TableSource

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from sfumato.analysis.views import with_proposed_hierarchies
+from sfumato.analysis.coarsening.views import with_proposed_hierarchies
 from sfumato.engine.core.columns import Domain, Role
 from sfumato.jobs import Ending
 from sfumato.project.document.model import ViewRule

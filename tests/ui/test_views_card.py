@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
+from sfumato.analysis.coarsening.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.generalization.hierarchies import Taxonomy
 from sfumato.engine.table.table import Table

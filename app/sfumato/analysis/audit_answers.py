@@ -15,19 +15,16 @@ import numpy as np
 from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.answers import Answer, AnswerFigure, Severity
 from sfumato.analysis.audit_inputs import AuditInputs
-from sfumato.analysis.coalitions import guess_of
-from sfumato.analysis.findings import Examined, Finding, told_by_open_columns
-from sfumato.analysis.holdings import (
+from sfumato.analysis.coalitions.coalitions import guess_of
+from sfumato.analysis.coalitions.holdings import (
     TIED,
     Holding,
     ReleaseBasis,
     holdings_of,
     told_together,
 )
-from sfumato.analysis.noisy_counts import groups_table
-from sfumato.analysis.questions import all_questions
-from sfumato.analysis.readiness_checks import linked_rows, unique_records
-from sfumato.analysis.small_groups import (
+from sfumato.analysis.coarsening.view_checks import broken_views, shown_to
+from sfumato.analysis.disclosure.small_groups import (
     RiskAnswer,
     RiskSubject,
     estimated_sentence,
@@ -37,7 +34,10 @@ from sfumato.analysis.small_groups import (
     person_sentence,
     risk_of_each,
 )
-from sfumato.analysis.view_checks import broken_views, shown_to
+from sfumato.analysis.findings import Examined, Finding, told_by_open_columns
+from sfumato.analysis.questions import all_questions
+from sfumato.analysis.readiness.readiness_checks import linked_rows, unique_records
+from sfumato.analysis.tables.noisy_counts import groups_table
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed

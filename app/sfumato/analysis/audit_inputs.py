@@ -8,10 +8,10 @@ from functools import partial
 from typing import TypeVar
 
 from sfumato.analysis.all_rows import AllRows
-from sfumato.analysis.holdings import ReleaseBasis
-from sfumato.analysis.pooled_rows import repeated_units
-from sfumato.analysis.readiness import looked_at
-from sfumato.analysis.record_losses import RecordLosses
+from sfumato.analysis.coalitions.holdings import ReleaseBasis
+from sfumato.analysis.disclosure.pooled_rows import repeated_units
+from sfumato.analysis.disclosure.record_losses import RecordLosses
+from sfumato.analysis.readiness.readiness import looked_at
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.repeated_units import RepeatedUnit

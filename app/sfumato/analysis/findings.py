@@ -16,11 +16,16 @@ from enum import StrEnum
 from typing import Any, Final
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.holdings import ReleaseBasis
-from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
-from sfumato.analysis.open_figures import BINS, NAMED, OpenFigure, divisible
-from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, repeated_units, worst_pooled
+from sfumato.analysis.coalitions.holdings import ReleaseBasis
+from sfumato.analysis.disclosure.pooled_rows import (
+    PooledRows,
+    pooled_rows,
+    repeated_units,
+    worst_pooled,
+)
 from sfumato.analysis.shown_columns import ColumnView, ShownColumns
+from sfumato.analysis.unperturbed.open_columns import OpenAnswer, answer_open_columns
+from sfumato.analysis.unperturbed.open_figures import BINS, NAMED, OpenFigure, divisible
 from sfumato.engine.core.columns import Binning, Coding, Kind, Role
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, joined, listed

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sfumato.analysis.open_columns import OpenAnswer
-from sfumato.analysis.pooled_rows import PooledRows, worst_pooled
+from sfumato.analysis.disclosure.pooled_rows import PooledRows, worst_pooled
+from sfumato.analysis.unperturbed.open_columns import OpenAnswer
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.mechanisms import mechanism_called

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import APPROVAL, Finding
-from sfumato.analysis.readiness import (
+from sfumato.analysis.readiness.readiness import (
     LookedAt,
     accepted_for,
     checked_rows,
@@ -19,8 +19,8 @@ from sfumato.analysis.readiness import (
     require_ready,
     settle,
 )
-from sfumato.analysis.verdicts import Readiness
-from sfumato.analysis.worth import RecipientWorth, weigh_worth
+from sfumato.analysis.readiness.verdicts import Readiness
+from sfumato.analysis.utility.worth import RecipientWorth, weigh_worth
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence
@@ -70,7 +70,7 @@ def check_project(
     found: tuple[Readiness, ...]
     if document.is_published_only:
         # All that makes such a table is needed by few releases.
-        from sfumato.analysis.generalized_table import check_publication  # noqa: PLC0415
+        from sfumato.analysis.tables.generalized_table import check_publication  # noqa: PLC0415
 
         found = (check_publication(document, table, project.path.parent, context),)
     else:

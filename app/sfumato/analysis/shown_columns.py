@@ -19,7 +19,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.analysis.counted_rows import RowsBeside, ShownGroundRows
-from sfumato.analysis.worth_figures import RecordsBehind, records_behind, records_behind_parts
+from sfumato.analysis.utility.worth_figures import (
+    RecordsBehind,
+    records_behind,
+    records_behind_parts,
+)
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sfumato.analysis.editions.since_release import SinceRelease, since_releases
 from sfumato.analysis.guarantee import Guarantee, promise_is_empty
-from sfumato.analysis.since_release import SinceRelease, since_releases
-from sfumato.analysis.verdicts import Readiness
+from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.table.table import Attribute

@@ -69,7 +69,7 @@ def _run_approvers(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _standing(project: ProjectFile) -> dict[str, Approval | None]:
-    from sfumato.analysis.generalized_table import PUBLIC
+    from sfumato.analysis.tables.generalized_table import PUBLIC
     from sfumato.project.approval import approvals
 
     document = project.document

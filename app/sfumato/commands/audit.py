@@ -34,7 +34,7 @@ from sfumato.formats.language import said, worded
 if TYPE_CHECKING:
     from sfumato.analysis.all_rows import AllRows
     from sfumato.analysis.audit_inputs import AuditInputs
-    from sfumato.analysis.person_found import Knowledge
+    from sfumato.analysis.disclosure.person_found import Knowledge
     from sfumato.analysis.questions.question import AskedNumber, AuditQuestion
     from sfumato.engine.core.progress import Context
     from sfumato.engine.generalization.others import HolderClasses
@@ -103,8 +103,8 @@ def _rows(arguments: Namespace, project: ProjectFile, table: Table | BatchedTabl
 def _asked(arguments: Namespace, terminal: Terminal) -> Iterator[tuple[AuditInputs, Context]]:
     """Open what questions are asked of."""
     from sfumato.analysis.audit_inputs import inputs_of
-    from sfumato.analysis.holdings import ReleaseBasis
-    from sfumato.analysis.record_losses import losses_by_records
+    from sfumato.analysis.coalitions.holdings import ReleaseBasis
+    from sfumato.analysis.disclosure.record_losses import losses_by_records
     from sfumato.project.count_tables.held import count_tables_in
     from sfumato.project.release.batched_table import BatchedTable
 
@@ -195,9 +195,9 @@ def _questions(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.find_person import find_person, other_tables
-    from sfumato.analysis.holdings import ReleaseBasis
-    from sfumato.analysis.person_found import answer_of
+    from sfumato.analysis.coalitions.holdings import ReleaseBasis
+    from sfumato.analysis.disclosure.find_person import find_person, other_tables
+    from sfumato.analysis.disclosure.person_found import answer_of
 
     basis = ReleaseBasis.RELEASED if arguments.released else ReleaseBasis.PLANNED
     reading = opened_by_parts(arguments, terminal, 0.4)
@@ -235,9 +235,9 @@ def _knowledge(
     tables: Sequence[HolderClasses],
 ) -> Knowledge:
     """Return what the attacker has; of the table, the columns' types count."""
-    from sfumato.analysis.class_beliefs import class_called
-    from sfumato.analysis.person_found import Knowledge
-    from sfumato.analysis.person_rows import fact_of
+    from sfumato.analysis.disclosure.person_found import Knowledge
+    from sfumato.analysis.disclosure.person_rows import fact_of
+    from sfumato.analysis.other_holders.class_beliefs import class_called
 
     known = {column.name: column for column in document.columns}
     facts = tuple(

@@ -34,8 +34,8 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said
 
 if TYPE_CHECKING:
-    from sfumato.analysis.count_answers import QueryDesk, QueryResult
-    from sfumato.analysis.small_groups import RiskAnswer, RiskSubject
+    from sfumato.analysis.disclosure.small_groups import RiskAnswer, RiskSubject
+    from sfumato.analysis.previews.count_answers import QueryDesk, QueryResult
     from sfumato.engine.core.values import Value
     from sfumato.engine.disclosure.group_risk import RiskLimits
     from sfumato.project.document.model import PolicyEntry
@@ -44,7 +44,7 @@ RULES = ("exact", "chernoff", "simplified")
 
 
 def _run_risk(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.small_groups import answer_of_each
+    from sfumato.analysis.disclosure.small_groups import answer_of_each
 
     reading = opened_by_parts(arguments, terminal, 0.24)
     with reading as (project, table, context):
@@ -57,7 +57,7 @@ def _run_risk(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def _limits(arguments: Namespace, entry: PolicyEntry) -> RiskLimits:
     """Return what the arguments ask for, and otherwise what the policy promises."""
-    from sfumato.analysis.small_groups import promised_limits
+    from sfumato.analysis.disclosure.small_groups import promised_limits
     from sfumato.engine.disclosure.group_privacy import PrivacyTest
 
     stated = {name: getattr(arguments, name) for name in ("epsilon", "delta", "rule")}
@@ -71,7 +71,7 @@ def _limits(arguments: Namespace, entry: PolicyEntry) -> RiskLimits:
 
 def _examine(arguments: Namespace, subject: RiskSubject, context: Context) -> list[RiskAnswer]:
     """Examine the releases of the recipients that the arguments name."""
-    from sfumato.analysis.small_groups import answer_risk, with_remedies
+    from sfumato.analysis.disclosure.small_groups import answer_risk, with_remedies
 
     limits = _limits(arguments, subject.entry)
     names = arguments.recipient or [recipient.name for recipient in subject.document.recipients]
@@ -121,13 +121,13 @@ _MISSING = "(missing)"
 
 
 def _run_query(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.count_answers import (
+    from sfumato.analysis.previews.count_answers import (
         answer_of_pool,
         answer_of_query,
         answer_pool,
         open_desk,
     )
-    from sfumato.analysis.mode_costs import costs_of_modes, plain_costs, sentence_of_costs
+    from sfumato.analysis.utility.mode_costs import costs_of_modes, plain_costs, sentence_of_costs
 
     with opened_by_parts(arguments, terminal, 0.24) as (project, table, context):
         subject = read_question(arguments, project, table, Part(context, 0.0, 0.1))

@@ -264,7 +264,7 @@ def _relations(
 
 def _key(document: Document, proposed: Sequence[Proposal]) -> Iterator[Note]:
     """Say by which column records can be known."""
-    from sfumato.analysis.pooled_rows import proposed_key
+    from sfumato.analysis.disclosure.pooled_rows import proposed_key
     from sfumato.formats.reading import Note
 
     if found := proposed_key(document, proposed):
@@ -288,7 +288,7 @@ def _found(
         Whether all columns are told that follow from others, or those only that tell a sensitive
         one.
     """
-    from sfumato.analysis.pooled_rows import proposed_unit
+    from sfumato.analysis.disclosure.pooled_rows import proposed_unit
     from sfumato.formats.reading import Note
     from sfumato.project.release.units import beyond_largest, unit_sentence
 

@@ -42,7 +42,7 @@ _MISSING: Final = "(missing)"
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.composition import answer_of, asked_of, beside_others
+    from sfumato.analysis.other_holders.composition import answer_of, asked_of, beside_others
 
     stated = arguments.holder is not None or arguments.sensitive is not None
     stated |= bool(arguments.quasi or arguments.value or arguments.discard_shared)

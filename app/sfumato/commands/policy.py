@@ -25,7 +25,7 @@ from sfumato.formats.language import localized, said, worded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.analysis.safe_plan import SafePlan
+    from sfumato.analysis.planning.safe_plan import SafePlan
     from sfumato.engine.mechanisms.base import Mechanism, Statement
     from sfumato.engine.mechanisms.setting_specs import SettingSpec
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -84,8 +84,8 @@ def _run_policy(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def _run_best_matrix(arguments: Namespace, terminal: Terminal) -> ExitCode:
     """Put the best matrix within limits into effect, and say what it keeps and is worth."""
-    from sfumato.analysis.best_matrix import offer_best_matrix
-    from sfumato.analysis.mechanism_choice import behind_source
+    from sfumato.analysis.utility.best_matrix import offer_best_matrix
+    from sfumato.analysis.utility.mechanism_choice import behind_source
 
     saves = not arguments.dry_run
     with open_project(arguments, terminal, read_only=not saves) as project:
@@ -519,7 +519,7 @@ POLICY = Command(
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.safe_plan import propose_plan
+    from sfumato.analysis.planning.safe_plan import propose_plan
 
     applies = arguments.apply
     with opened_by_parts(arguments, terminal, 0.2, not applies) as (project, table, context):

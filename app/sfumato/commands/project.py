@@ -418,7 +418,7 @@ TERMS = Command(
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.next_edition import edition_answer
+    from sfumato.analysis.editions.next_edition import edition_answer
     from sfumato.commands.shared.remarks import lines_of_answers
     from sfumato.formats.reading import Note, place_of
     from sfumato.project.next_edition import look_at_edition, take_edition

@@ -23,10 +23,10 @@ from sfumato.engine.core.progress import Part
 from sfumato.formats.language import ENGLISH, day, languages, localized, said, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.all_views import AllViews
+    from sfumato.analysis.coarsening.views import SeenBy
+    from sfumato.analysis.editions.since_release import SinceRelease
     from sfumato.analysis.guarantee import AllTogether
-    from sfumato.analysis.since_release import SinceRelease
-    from sfumato.analysis.views import SeenBy
+    from sfumato.analysis.planning.all_views import AllViews
     from sfumato.engine.core.progress import Context
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
@@ -114,7 +114,7 @@ def term_and_number(text: str) -> tuple[str, float]:
 
 def _since(project: ProjectFile) -> tuple[SinceRelease, ...]:
     """Return what has changed since everybody's last release, as far as no row is needed."""
-    from sfumato.analysis.since_release import since_releases
+    from sfumato.analysis.editions.since_release import since_releases
 
     return since_releases(project.document, {}, project.releases)
 
@@ -205,14 +205,14 @@ def _usage(arguments: Namespace) -> str:
 
 
 def _run_views(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.all_views import all_views
-    from sfumato.analysis.readiness import attributes_in
-    from sfumato.analysis.views import (
+    from sfumato.analysis.coarsening.views import (
         find_views,
         released_rows,
         with_importance,
         with_proposed_ks,
     )
+    from sfumato.analysis.planning.all_views import all_views
+    from sfumato.analysis.readiness.readiness import attributes_in
 
     if wrong := _usage(arguments):
         terminal.note(worded("sfumato: {wrong}", wrong=wrong))
@@ -274,7 +274,7 @@ def _with_hierarchies(
     document: Document, table: Table | BatchedTable, terminal: Terminal, context: Context
 ) -> Document:
     """Return the document with a hierarchy for every quasi-identifier, and tell why."""
-    from sfumato.analysis.views import with_proposed_hierarchies
+    from sfumato.analysis.coarsening.views import with_proposed_hierarchies
     from sfumato.project.release.table_survey import survey_of_any
 
     document, reasons = with_proposed_hierarchies(document, survey_of_any(table, context))
@@ -285,7 +285,7 @@ def _with_hierarchies(
 
 def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Document:
     """Return the document with what the arguments state for one recipient."""
-    from sfumato.analysis.views import with_level, with_statement, without_view
+    from sfumato.analysis.coarsening.views import with_level, with_statement, without_view
 
     name = arguments.recipient
     known = [each.name for each in document.recipients]

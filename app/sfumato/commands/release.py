@@ -30,7 +30,7 @@ from sfumato.engine.core.wording import Sentence, in_quotes, set_apart
 from sfumato.formats.language import day, said, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.verdicts import Readiness
+    from sfumato.analysis.readiness.verdicts import Readiness
     from sfumato.project.document.model import TableSource
     from sfumato.project.release.workers import ClassFacts
 
@@ -38,7 +38,7 @@ _WORTHLESS: Final = Sentence("WORTHLESS")
 
 
 def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.readiness import plain
+    from sfumato.analysis.readiness.readiness import plain
     from sfumato.analysis.releasing import check_project
     from sfumato.commands.shared.groups import names_of_recipients
 

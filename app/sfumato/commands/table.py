@@ -23,7 +23,7 @@ from sfumato.commands.shared.opening import MEMORY, open_project, opened_by_part
 from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.verdicts import Readiness
+    from sfumato.analysis.readiness.verdicts import Readiness
     from sfumato.project.count_tables.held import CountTableRecord
 
 
@@ -45,8 +45,8 @@ def _run_table(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _make(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.count_tables import release_counts
-    from sfumato.analysis.readiness import plain as plain_findings
+    from sfumato.analysis.readiness.readiness import plain as plain_findings
+    from sfumato.analysis.tables.count_tables import release_counts
     from sfumato.project.count_tables.held import count_tables_in, loss_by_tables
 
     with opened_by_parts(arguments, terminal, 0.2, read_only=False) as (project, table, context):
@@ -80,8 +80,8 @@ def _make(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _check(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.count_tables import check_counts
-    from sfumato.analysis.readiness import plain
+    from sfumato.analysis.readiness.readiness import plain
+    from sfumato.analysis.tables.count_tables import check_counts
 
     with opened_by_parts(arguments, terminal, 0.2) as (project, table, context):
         recipient = recipient_called(project.document, arguments.recipient)
@@ -92,7 +92,7 @@ def _check(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _lines_of_readiness(found: Readiness) -> Iterator[str]:
-    from sfumato.analysis.verdicts import verdict_of
+    from sfumato.analysis.readiness.verdicts import verdict_of
 
     verdict = verdict_of(found)
     yield worded(

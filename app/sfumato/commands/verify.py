@@ -67,7 +67,7 @@ VERIFY = Command(
 
 def _run_trace(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.answers import Severity
-    from sfumato.analysis.traced_files import answer_of_file
+    from sfumato.analysis.disclosure.traced_files import answer_of_file
 
     with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
         found = answer_of_file(project, table, arguments.file, context)

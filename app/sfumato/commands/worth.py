@@ -28,7 +28,7 @@ from sfumato.engine.core.progress import Part
 from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.mechanism_choice import MechanismChoice
+    from sfumato.analysis.utility.mechanism_choice import MechanismChoice
 
 
 def _run_worth(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -41,7 +41,7 @@ def _run_worth(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def _compare(arguments: Namespace, terminal: Terminal) -> ExitCode:
     """Say what each mechanism would be worth, for everything that is sensitive."""
-    from sfumato.analysis.mechanism_choice import choices_of
+    from sfumato.analysis.utility.mechanism_choice import choices_of
 
     with open_project(arguments, terminal, read_only=True) as project, terminal.working() as work:
         source = known_source(project, arguments.memory * 1e6, Part(work, 0.0, 0.5))
@@ -55,7 +55,7 @@ def _compare(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def _price(arguments: Namespace, terminal: Terminal) -> ExitCode:
     """Say what protecting by a unit costs, and at which bound on its rows that is least."""
-    from sfumato.analysis.unit_price import price_of_unit
+    from sfumato.analysis.utility.unit_price import price_of_unit
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 
     with open_project(arguments, terminal, read_only=True) as project, terminal.working() as work:

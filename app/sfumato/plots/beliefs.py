@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from sfumato.analysis.class_beliefs import BeliefData, BeliefGrowth
-from sfumato.analysis.person_found import PersonBelief
+from sfumato.analysis.disclosure.person_found import PersonBelief
+from sfumato.analysis.other_holders.class_beliefs import BeliefData, BeliefGrowth
 from sfumato.engine.core.values import Floats
 from sfumato.plots.axes import (
     fit_percent_ticks,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sfumato.analysis.coalitions import CoalitionAnswer
+from sfumato.analysis.coalitions.coalitions import CoalitionAnswer
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.coalition_risk import AddedRecipient, GrowthPoint
 from sfumato.engine.disclosure.record_risk import BINS, RecordRisk

@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sfumato.analysis.count_answers import CONFIDENCE, PoolResult, QueryResult
-from sfumato.analysis.number_estimates import (
+from sfumato.analysis.previews.count_answers import CONFIDENCE, PoolResult, QueryResult
+from sfumato.analysis.previews.number_estimates import (
     CONFIDENCE_95,
     POPULATION,
     EstimatesData,
     Figure,
     FigureEstimate,
 )
-from sfumato.analysis.previewed_values import UtilityData
+from sfumato.analysis.previews.previewed_values import UtilityData
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (

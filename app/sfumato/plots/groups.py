@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sfumato.analysis.noisy_counts import NoisyAnswer
-from sfumato.analysis.small_groups import RiskAnswer, change_sentence
+from sfumato.analysis.disclosure.small_groups import RiskAnswer, change_sentence
+from sfumato.analysis.tables.noisy_counts import NoisyAnswer
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.estimate_tails import retention_of
 from sfumato.engine.disclosure.group_privacy import PrivacyTest, allowed_size

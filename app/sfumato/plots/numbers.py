@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
 
-from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
+from sfumato.analysis.previews.previewed_numbers import DistributionData, ScatterData
 from sfumato.engine.core.values import Floats
 from sfumato.formats.language import shown
 from sfumato.plots.axes import (

@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from sfumato.analysis.pooled_numbers import NumbersCoalition
-from sfumato.analysis.pooled_rows import PooledRows
+from sfumato.analysis.coalitions.pooled_numbers import NumbersCoalition
+from sfumato.analysis.disclosure.pooled_rows import PooledRows
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.plots.axes import (
@@ -101,7 +101,7 @@ def build_error_by_copies(
     coalition
         Who pools what; they join in this order.
     errors
-        As `sfumato.analysis.pooled_numbers.linear_errors` returns them, shape (M,) each.
+        As `sfumato.analysis.coalitions.pooled_numbers.linear_errors` returns them, shape (M,) each.
     style
         The look.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from sfumato.analysis.board import recipients_in_order
 from sfumato.analysis.guarantee import EntryPromise
-from sfumato.analysis.verdicts import verdict_of
+from sfumato.analysis.planning.board import recipients_in_order
+from sfumato.analysis.readiness.verdicts import verdict_of
 from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.wording import Sentence, as_sentence, joined
 from sfumato.engine.mechanisms.base import Promise, PromiseFigure

@@ -8,28 +8,37 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 
-from sfumato.analysis import coalitions, pooled_numbers
 from sfumato.analysis.all_rows import AllRows, rows_of
 from sfumato.analysis.answers import Answer
 from sfumato.analysis.audit_inputs import AuditInputs, inputs_of
-from sfumato.analysis.board import board_rows, example_of, untold_in
-from sfumato.analysis.coalitions import CoalitionReport, weigh_coalition
-from sfumato.analysis.generalized_table import check_publication
+from sfumato.analysis.coalitions import coalitions, pooled_numbers
+from sfumato.analysis.coalitions.coalitions import CoalitionReport, weigh_coalition
+from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis, holdings_of
+from sfumato.analysis.coalitions.pooled_numbers import numbers_coalition, weigh_numbers
+from sfumato.analysis.coarsening.view_checks import seen_by
+from sfumato.analysis.coarsening.views import unique_by_recipient
+from sfumato.analysis.disclosure.pooled_rows import pooled_rows, repeated_units
+from sfumato.analysis.disclosure.record_losses import losses_by_records
+from sfumato.analysis.disclosure.small_groups import (
+    RiskSubject,
+    answer_of_each,
+    grouped_entries,
+    risk_of_each,
+)
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
-from sfumato.analysis.holdings import Holding, ReleaseBasis, holdings_of
-from sfumato.analysis.open_columns import OpenAnswer, answer_of_entry, answer_open_columns
-from sfumato.analysis.pooled_numbers import numbers_coalition, weigh_numbers
-from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
+from sfumato.analysis.planning.board import board_rows, example_of, untold_in
 from sfumato.analysis.questions import all_questions
 from sfumato.analysis.questions.question import AuditQuestion
-from sfumato.analysis.readiness import LookedAt, looked_at
-from sfumato.analysis.record_losses import losses_by_records
+from sfumato.analysis.readiness.readiness import LookedAt, looked_at
+from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.analysis.releasing import check_project
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.analysis.small_groups import RiskSubject, answer_of_each, grouped_entries, risk_of_each
-from sfumato.analysis.verdicts import Readiness
-from sfumato.analysis.view_checks import seen_by
-from sfumato.analysis.views import unique_by_recipient
+from sfumato.analysis.tables.generalized_table import check_publication
+from sfumato.analysis.unperturbed.open_columns import (
+    OpenAnswer,
+    answer_of_entry,
+    answer_open_columns,
+)
 from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent

@@ -10,8 +10,8 @@ from typing import TypeVar
 import pandas as pd
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.count_tables import release_counts
 from sfumato.analysis.questions import question_called
+from sfumato.analysis.tables.count_tables import release_counts
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.count_tables.counting import countable

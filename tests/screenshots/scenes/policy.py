@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
+from sfumato.analysis.coarsening.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Taxonomy

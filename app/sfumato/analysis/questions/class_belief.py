@@ -29,8 +29,12 @@ _SHARE = AskedNumber(
 
 
 def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
-    from sfumato.analysis.class_beliefs import class_answer, classes_called, known_correlation
-    from sfumato.analysis.composition import asked_of, beside_others
+    from sfumato.analysis.other_holders.class_beliefs import (
+        class_answer,
+        classes_called,
+        known_correlation,
+    )
+    from sfumato.analysis.other_holders.composition import asked_of, beside_others
 
     document = inputs.document
     if not _applies(document, None):

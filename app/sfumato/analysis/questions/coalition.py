@@ -14,15 +14,19 @@ from sfumato.engine.core.wording import Sentence, joined
 
 if TYPE_CHECKING:
     from sfumato.analysis.audit_inputs import AuditInputs
-    from sfumato.analysis.holdings import Holding
+    from sfumato.analysis.coalitions.holdings import Holding
     from sfumato.project.document.model import Document
     from sfumato.project.ledger import ReleaseRecord
 
 
 def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
-    from sfumato.analysis.coalitions import answer_of, report_coalition
-    from sfumato.analysis.open_columns import figures_beside, weigh_open_columns, with_figures
-    from sfumato.analysis.restored_files import answer_of_files, weigh_held
+    from sfumato.analysis.coalitions.coalitions import answer_of, report_coalition
+    from sfumato.analysis.coalitions.restored_files import answer_of_files, weigh_held
+    from sfumato.analysis.unperturbed.open_columns import (
+        figures_beside,
+        weigh_open_columns,
+        with_figures,
+    )
 
     columns = inputs.columns(Part(context, 0.0, 0.1))
     reports = report_coalition(

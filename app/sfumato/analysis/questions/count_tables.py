@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
-    from sfumato.analysis.count_tables import answer_of_counts
+    from sfumato.analysis.tables.count_tables import answer_of_counts
 
     if inputs.counts:
         left = inputs.losses(context)

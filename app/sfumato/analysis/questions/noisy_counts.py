@@ -63,8 +63,8 @@ GROUPS: Final = AskedNumber(
 
 
 def _answers(inputs: AuditInputs, context: Context) -> tuple[Answer]:
-    from sfumato.analysis.noisy_counts import NoisyQuestion, answer_noisy, answer_of
-    from sfumato.analysis.small_groups import subject_of
+    from sfumato.analysis.disclosure.small_groups import subject_of
+    from sfumato.analysis.tables.noisy_counts import NoisyQuestion, answer_noisy, answer_of
 
     subject = subject_of(inputs.rows, inputs.attributes, inputs.attribute, inputs.knows)
     stated = inputs.settings

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 
 def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
-    from sfumato.analysis.open_columns import figures_beside, weigh_open_columns, with_figures
-    from sfumato.analysis.pooled_numbers import answer_of, pool_numbers
+    from sfumato.analysis.coalitions.pooled_numbers import answer_of, pool_numbers
+    from sfumato.analysis.unperturbed.open_columns import (
+        figures_beside,
+        weigh_open_columns,
+        with_figures,
+    )
 
     columns = inputs.columns(Part(context, 0.0, 0.1))
     found = pool_numbers(

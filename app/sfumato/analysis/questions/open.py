@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _answers(inputs: AuditInputs, context: Context) -> tuple[Answer]:
-    from sfumato.analysis.open_columns import answer_of, answer_open_columns
+    from sfumato.analysis.unperturbed.open_columns import answer_of, answer_open_columns
 
     columns = inputs.columns(Part(context, 0.0, 0.4))
     weighing = Part(context, 0.4, 1.0)

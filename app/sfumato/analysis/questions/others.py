@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
-    from sfumato.analysis.composition import answer_of, asked_of, beside_others
+    from sfumato.analysis.other_holders.composition import answer_of, asked_of, beside_others
 
     document = inputs.document
     if _applies(document, None):

@@ -12,7 +12,7 @@ from sfumato.engine.core.wording import Sentence
 
 if TYPE_CHECKING:
     from sfumato.analysis.audit_inputs import AuditInputs
-    from sfumato.analysis.record_path import RecordPath
+    from sfumato.analysis.disclosure.record_path import RecordPath
 
 ROW: Final = AskedNumber(
     name="row",
@@ -28,7 +28,7 @@ ROW: Final = AskedNumber(
 
 
 def _answers(inputs: AuditInputs, context: Context) -> tuple[Answer, ...]:
-    from sfumato.analysis.record_path import record_path
+    from sfumato.analysis.disclosure.record_path import record_path
 
     if not inputs.document.recipients:
         return ()

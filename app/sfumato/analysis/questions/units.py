@@ -12,14 +12,14 @@ from sfumato.engine.core.wording import Sentence
 
 if TYPE_CHECKING:
     from sfumato.analysis.audit_inputs import AuditInputs
-    from sfumato.analysis.pooled_rows import PooledRows
+    from sfumato.analysis.disclosure.pooled_rows import PooledRows
     from sfumato.engine.table.repeated_units import RepeatedUnit
     from sfumato.project.document.model import Document
 
 
 def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
     """Return what each recipient restores of an attribute by a column, the most trusted first."""
-    from sfumato.analysis.pooled_rows import pooled_rows
+    from sfumato.analysis.disclosure.pooled_rows import pooled_rows
 
     document, attributes = inputs.document, inputs.attributes
     units = inputs.units(Part(context, 0.0, 0.6))
@@ -79,7 +79,7 @@ def _remedy(one: PooledRows) -> str:
 
 def _applies(document: Document, units: Sequence[RepeatedUnit] | None) -> bool:
     """Return whether rows seem to belong together and show the same sensitive value."""
-    from sfumato.analysis.pooled_rows import found_unit
+    from sfumato.analysis.disclosure.pooled_rows import found_unit
 
     return units is None or any(found_unit(document, unit) for unit in units)
 

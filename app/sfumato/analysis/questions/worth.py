@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
-    from sfumato.analysis.worth import answer_of, weigh_worth
+    from sfumato.analysis.utility.worth import answer_of, weigh_worth
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 
     if not _applies(inputs.document, None):

@@ -21,7 +21,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.small_groups import RiskSubject
+    from sfumato.analysis.disclosure.small_groups import RiskSubject
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document, Recipient
     from sfumato.project.project_file import ProjectFile
@@ -55,7 +55,7 @@ def read_question(
         If no attribute is named where there are several, or it has no list of values.
     """
     from sfumato.analysis.all_rows import rows_of
-    from sfumato.analysis.small_groups import subject_of
+    from sfumato.analysis.disclosure.small_groups import subject_of
 
     rows = rows_of(project.document, table, project.keys, (project.path.parent,))
     attributes = rows.attributes(context)

@@ -1,7 +1,7 @@
 """What can be set for a mechanism beside the levels, each setting described once.
 
 From a description follow the check of a value and its message, the field of the window's form, the
-key of a rules file, the option of the command line, and the line of the help's table.
+key of a rules file, what `sfumato policy --set` takes, and the line of the help's table.
 """
 
 from __future__ import annotations

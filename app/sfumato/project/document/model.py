@@ -398,8 +398,8 @@ class Document:
     them together, hold once a table of counts is made; None where none is stated.
 
     `accepted` holds the custodian's reasons for what stays open when a release is checked, by
-    what each was given for (`sfumato.analysis.readiness.Finding.key`). `terms` says what recipients
-    may do with releases.
+    what each was given for (`Finding.key` in `sfumato.analysis.findings`). `terms` says what
+    recipients may do with releases.
     """
 
     title: str = ""

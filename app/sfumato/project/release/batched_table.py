@@ -1,8 +1,8 @@
-"""A source table that is too long for memory: what releases need of it, found in one pass.
+"""A source table in batches, and what releases need of it, found in one pass.
 
 What a mechanism is told of an attribute is counted over all rows, and so are unique records. What
-the checks before a release estimate, they estimate from some rows drawn evenly, the same that they
-are drawn from a long table in memory.
+the checks before a release estimate of a table that does not fit into memory, they estimate from
+some rows drawn evenly.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from sfumato.analysis.guarantee import (
     guarantee_of,
     row_order_caution,
 )
-from sfumato.analysis.open_columns import OpenAnswer
-from sfumato.analysis.verdicts import Readiness, Standing, verdict_of
+from sfumato.analysis.readiness.verdicts import Readiness, Standing, verdict_of
+from sfumato.analysis.unperturbed.open_columns import OpenAnswer
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.formats.language import grouped

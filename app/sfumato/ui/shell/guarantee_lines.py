@@ -9,8 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
 
 from sfumato.analysis.guarantee import EntryPromise, Guarantee, in_table, promise_is_empty
-from sfumato.analysis.open_columns import OpenAnswer, sampling_sentence
-from sfumato.analysis.open_figures import NAMED, OpenFigure, left_out, made_coarser, protected_too
+from sfumato.analysis.unperturbed.open_columns import OpenAnswer, sampling_sentence
+from sfumato.analysis.unperturbed.open_figures import (
+    NAMED,
+    OpenFigure,
+    left_out,
+    made_coarser,
+    protected_too,
+)
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import PromiseFigure
 from sfumato.project.document.model import Document

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Answer, AnswerTable, CellKind
-from sfumato.analysis.next_edition import edition_answer
+from sfumato.analysis.editions.next_edition import edition_answer
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.formats.databases import Address, Place

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from sfumato.analysis.findings import Remedy
-from sfumato.analysis.readiness import fits, mended
+from sfumato.analysis.readiness.readiness import fits, mended
 from sfumato.engine.core.progress import Context
 from sfumato.project.document.model import Document
 from sfumato.ui.look.wording import spoken

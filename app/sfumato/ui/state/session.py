@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from PySide6.QtCore import QCoreApplication, QObject, Signal, SignalInstance
 
 from sfumato.analysis.all_rows import AllRows, rows_of
-from sfumato.analysis.holdings import ReleaseBasis
-from sfumato.analysis.open_columns import OpenAnswer, OpenColumnsKey, answer_open_columns
-from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, repeated_units
+from sfumato.analysis.coalitions.holdings import ReleaseBasis
+from sfumato.analysis.disclosure.pooled_rows import PooledRows, pooled_rows, repeated_units
 from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
+from sfumato.analysis.unperturbed.open_columns import (
+    OpenAnswer,
+    OpenColumnsKey,
+    answer_open_columns,
+)
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from PySide6.QtCore import QObject, Signal
 
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
-from sfumato.analysis.readiness import checked_rows, examine
+from sfumato.analysis.readiness.readiness import checked_rows, examine
+from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.analysis.steps import Step, Work, steps_of
-from sfumato.analysis.verdicts import Readiness
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Attribute, Table

@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from sfumato.analysis.board import Gauges, beside_open_columns, gauges_of, recipients_in_order
-from sfumato.analysis.verdicts import Standing
+from sfumato.analysis.planning.board import (
+    Gauges,
+    beside_open_columns,
+    gauges_of,
+    recipients_in_order,
+)
+from sfumato.analysis.readiness.verdicts import Standing
 from sfumato.ui.state.insights import LatestAnswer, SurveyedTable
 from sfumato.ui.state.steps import GAUGES, OpenSession, Steps
 
 if TYPE_CHECKING:
-    from sfumato.analysis.open_columns import OpenAnswer
+    from sfumato.analysis.readiness.verdicts import Readiness
     from sfumato.analysis.shown_columns import ShownColumns
-    from sfumato.analysis.verdicts import Readiness
+    from sfumato.analysis.unperturbed.open_columns import OpenAnswer
     from sfumato.engine.core.progress import Context
 
 LOOKS: Final = {

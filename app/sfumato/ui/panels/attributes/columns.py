@@ -17,9 +17,9 @@ from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QRectF, QSize, 
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from sfumato.analysis.disclosure.pooled_rows import proposed_key, proposed_unit
 from sfumato.analysis.findings import endangering
-from sfumato.analysis.pooled_rows import proposed_key, proposed_unit
-from sfumato.analysis.unit_price import UnitPrice, price_of_unit
+from sfumato.analysis.utility.unit_price import UnitPrice, price_of_unit
 from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part

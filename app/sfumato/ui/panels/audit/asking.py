@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from sfumato.analysis.audit_inputs import AuditInputs, inputs_of, once
-from sfumato.analysis.record_losses import losses_by_records
+from sfumato.analysis.disclosure.record_losses import losses_by_records
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.state.session import Session
 

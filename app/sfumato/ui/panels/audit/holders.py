@@ -14,8 +14,8 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QLabel, QWidget
 
-from sfumato.analysis.holdings import Holding, ReleaseBasis, holdings_of
-from sfumato.analysis.open_columns import figure_sentences
+from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis, holdings_of
+from sfumato.analysis.unperturbed.open_columns import figure_sentences
 from sfumato.engine.matrices.privacy import epsilon_of_gamma
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Attribute

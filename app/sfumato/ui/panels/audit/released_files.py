@@ -10,8 +10,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Answer
-from sfumato.analysis.holdings import Holding
-from sfumato.analysis.restored_files import RealizedReport, answer_of_files, weigh_held
+from sfumato.analysis.coalitions.holdings import Holding
+from sfumato.analysis.coalitions.restored_files import RealizedReport, answer_of_files, weigh_held
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.disclosure.record_risk import RecordRisk
 from sfumato.ui.look.wording import spoken, typeset

@@ -11,7 +11,7 @@ from typing import Final
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from sfumato.analysis.worth import ColumnWorth
+from sfumato.analysis.utility.worth import ColumnWorth
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, serving
 from sfumato.engine.mechanisms.base import Settings, Statement

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.analysis.guarantee import promise_is_empty
-from sfumato.analysis.mechanism_choice import MechanismChoice
 from sfumato.analysis.steps import stale_entries
+from sfumato.analysis.utility.mechanism_choice import MechanismChoice
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism

@@ -11,14 +11,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.mechanism_choice import (
+from sfumato.analysis.steps import Step, stale_entries
+from sfumato.analysis.utility.mechanism_choice import (
     MechanismChoice,
     compare_mechanisms,
     statements_like,
 )
-from sfumato.analysis.steps import Step, stale_entries
-from sfumato.analysis.worth import ColumnWorth, columns_worth
-from sfumato.analysis.worth_figures import RecordsBehind, records_behind
+from sfumato.analysis.utility.worth import ColumnWorth, columns_worth
+from sfumato.analysis.utility.worth_figures import RecordsBehind, records_behind
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent

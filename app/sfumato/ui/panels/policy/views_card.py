@@ -11,10 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.columns_left import kept_columns
-from sfumato.analysis.guarantee import AllTogether, together_of
-from sfumato.analysis.undone_views import given_back
-from sfumato.analysis.views import (
+from sfumato.analysis.coarsening.columns_left import kept_columns
+from sfumato.analysis.coarsening.undone_views import given_back
+from sfumato.analysis.coarsening.views import (
     SeenBy,
     find_views,
     proposed_ks,
@@ -32,6 +31,7 @@ from sfumato.analysis.views import (
     with_statement,
     without_view,
 )
+from sfumato.analysis.guarantee import AllTogether, together_of
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.views import SeenBy, may_keep, views_in, with_levels
+from sfumato.analysis.coarsening.views import SeenBy, may_keep, views_in, with_levels
 from sfumato.engine.core.errors import LatticeSizeError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node, NodeSet

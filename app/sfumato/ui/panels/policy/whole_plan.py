@@ -9,7 +9,7 @@ from typing import Final
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
-from sfumato.analysis.safe_plan import SafePlan, propose_plan
+from sfumato.analysis.planning.safe_plan import SafePlan, propose_plan
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.ui.dialogs.base import Dialog

@@ -11,8 +11,8 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.number_estimates import EstimatesData
-from sfumato.analysis.previewed_numbers import (
+from sfumato.analysis.previews.number_estimates import EstimatesData
+from sfumato.analysis.previews.previewed_numbers import (
     Noise,
     NumberPreview,
     NumberSample,

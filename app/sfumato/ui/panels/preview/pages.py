@@ -12,14 +12,14 @@ import numpy.typing as npt
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QComboBox, QCompleter, QWidget
 
-from sfumato.analysis.previewed_values import (
+from sfumato.analysis.previews.previewed_values import (
     EntryPreview,
     PreviewQuestion,
     Sample,
     UtilityData,
 )
-from sfumato.analysis.two_way import TwoWayTables
-from sfumato.analysis.worth import ColumnWorth
+from sfumato.analysis.previews.two_way import TwoWayTables
+from sfumato.analysis.utility.worth import ColumnWorth
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
 from sfumato.plots.axes import percent, whole

@@ -10,8 +10,12 @@ import numpy as np
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QTabWidget, QWidget
 
-from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
-from sfumato.analysis.previewed_values import EntryPreview, PreviewQuestion, compute_preview
+from sfumato.analysis.previews.previewed_numbers import NumberPreview, compute_numbers
+from sfumato.analysis.previews.previewed_values import (
+    EntryPreview,
+    PreviewQuestion,
+    compute_preview,
+)
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called

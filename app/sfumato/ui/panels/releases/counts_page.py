@@ -12,15 +12,15 @@ from typing import Final
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
-from sfumato.analysis.count_tables import (
+from sfumato.analysis.disclosure.record_losses import LossInAll, RecordLosses, losses_by_records
+from sfumato.analysis.findings import APPROVAL, Finding
+from sfumato.analysis.readiness.verdicts import Readiness, verdict_of
+from sfumato.analysis.tables.count_tables import (
     CountPreview,
     preview_counts,
     release_counts,
     standing_for_counts,
 )
-from sfumato.analysis.findings import APPROVAL, Finding
-from sfumato.analysis.record_losses import LossInAll, RecordLosses, losses_by_records
-from sfumato.analysis.verdicts import Readiness, verdict_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.ladders.laplace import HIGHEST, LOWEST

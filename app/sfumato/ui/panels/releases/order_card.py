@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.analysis.editions.since_release import SinceRelease
 from sfumato.analysis.releasing import ReleaseOrder
-from sfumato.analysis.since_release import SinceRelease
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats

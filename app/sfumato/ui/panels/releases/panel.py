@@ -11,8 +11,8 @@ from PySide6.QtCore import QCoreApplication, QMimeData, QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
+from sfumato.analysis.editions.since_release import since_releases
 from sfumato.analysis.releasing import Made, Refusal, make_all
-from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import bundle_at

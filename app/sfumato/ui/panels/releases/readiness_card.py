@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import About, Finding, Remedy
-from sfumato.analysis.readiness import accepting
-from sfumato.analysis.readiness_checks import CLASS_SIZES
-from sfumato.analysis.verdicts import Readiness, verdict_of
+from sfumato.analysis.readiness.readiness import accepting
+from sfumato.analysis.readiness.readiness_checks import CLASS_SIZES
+from sfumato.analysis.readiness.verdicts import Readiness, verdict_of
 from sfumato.formats.language import grouped
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space

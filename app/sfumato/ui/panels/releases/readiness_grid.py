@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.verdicts import Readiness, ReleaseRisk, grade_of, verdict_of
+from sfumato.analysis.readiness.verdicts import Readiness, ReleaseRisk, grade_of, verdict_of
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space, themes
 from sfumato.ui.look.wording import filled_in, spoken, typeset

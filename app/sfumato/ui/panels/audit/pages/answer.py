@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Answer, AnswerTable, CellKind
 from sfumato.analysis.audit_inputs import AuditInputs
+from sfumato.analysis.disclosure.small_groups import grouped_entries
 from sfumato.analysis.questions.question import AskedNumber, AuditQuestion
-from sfumato.analysis.small_groups import grouped_entries
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.formats.language import said

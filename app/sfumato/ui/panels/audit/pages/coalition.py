@@ -11,7 +11,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Answer
-from sfumato.analysis.coalitions import (
+from sfumato.analysis.coalitions.coalitions import (
     CoalitionAnswer,
     CoalitionReport,
     answer_of,
@@ -20,8 +20,12 @@ from sfumato.analysis.coalitions import (
     weigh_added,
     weigh_coalition,
 )
-from sfumato.analysis.holdings import Holding, imagined, told_together
-from sfumato.analysis.pooled_numbers import NumbersCoalition, linear_errors, numbers_coalition
+from sfumato.analysis.coalitions.holdings import Holding, imagined, told_together
+from sfumato.analysis.coalitions.pooled_numbers import (
+    NumbersCoalition,
+    linear_errors,
+    numbers_coalition,
+)
 from sfumato.analysis.questions.coalition import asides
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part

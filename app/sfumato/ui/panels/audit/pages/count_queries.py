@@ -10,8 +10,9 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from sfumato.analysis.attacker import Attacked
-from sfumato.analysis.count_answers import (
+from sfumato.analysis.disclosure.attacker import Attacked
+from sfumato.analysis.disclosure.small_groups import RiskSubject
+from sfumato.analysis.previews.count_answers import (
     PoolResult,
     QueryDesk,
     answer_of_pool,
@@ -19,7 +20,6 @@ from sfumato.analysis.count_answers import (
     answer_pool,
     open_desk,
 )
-from sfumato.analysis.small_groups import RiskSubject
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context

@@ -11,12 +11,12 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.answers import Answer
-from sfumato.analysis.class_beliefs import (
+from sfumato.analysis.other_holders.class_beliefs import (
     ClassAnswer,
     class_answer,
     known_correlation,
 )
-from sfumato.analysis.composition import Beside, answer_of, beside_others
+from sfumato.analysis.other_holders.composition import Beside, answer_of, beside_others
 from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.beliefs import ImaginaryTables

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from sfumato.analysis.answers import Answer
 from sfumato.analysis.audit_answers import answer_of_groups
-from sfumato.analysis.small_groups import (
+from sfumato.analysis.disclosure.small_groups import (
     RiskAnswer,
     RiskSubject,
     answer_curves,

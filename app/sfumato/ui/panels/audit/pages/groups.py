@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.analysis.disclosure.small_groups import RiskSubject, grouped_entries
 from sfumato.analysis.questions.question import Topic
-from sfumato.analysis.small_groups import RiskSubject, grouped_entries
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.project.document.model import Document

@@ -12,9 +12,12 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.answers import Answer, Severity
+from sfumato.analysis.disclosure.recipient_traceability import (
+    RecipientTraceability,
+    recipient_traceability,
+)
+from sfumato.analysis.disclosure.traced_files import answer_of_file
 from sfumato.analysis.questions.question import Topic
-from sfumato.analysis.recipient_traceability import RecipientTraceability, recipient_traceability
-from sfumato.analysis.traced_files import answer_of_file
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.table.table import Table
 from sfumato.project.document.edits import USUAL_SPACING, WIDEST_SPACING, with_spacing

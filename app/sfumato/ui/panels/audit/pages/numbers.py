@@ -10,8 +10,8 @@ from typing import ClassVar, Final
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from sfumato.analysis.answers import Answer
-from sfumato.analysis.holdings import told_together
-from sfumato.analysis.pooled_numbers import (
+from sfumato.analysis.coalitions.holdings import told_together
+from sfumato.analysis.coalitions.pooled_numbers import (
     SAMPLES,
     LearnedGrowth,
     NumbersCoalition,

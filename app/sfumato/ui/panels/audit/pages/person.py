@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QCompleter, QLineEdit, QListWidget, QListWidgetIte
 
 from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.answers import Answer, Severity
-from sfumato.analysis.find_person import find_person, other_tables
-from sfumato.analysis.holdings import ReleaseBasis
-from sfumato.analysis.person_found import (
+from sfumato.analysis.coalitions.holdings import ReleaseBasis
+from sfumato.analysis.disclosure.find_person import find_person, other_tables
+from sfumato.analysis.disclosure.person_found import (
     Knowledge,
     NumberBelief,
     PersonFound,
@@ -23,7 +23,7 @@ from sfumato.analysis.person_found import (
     answer_of,
     reasons_of,
 )
-from sfumato.analysis.person_rows import KnownFact, fact_of
+from sfumato.analysis.disclosure.person_rows import KnownFact, fact_of
 from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context

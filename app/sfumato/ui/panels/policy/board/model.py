@@ -10,8 +10,8 @@ from typing import Any, Final
 from PySide6.QtCore import QAbstractTableModel, Qt
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.board import BoardCell, BoardRow, Gauges
-from sfumato.analysis.verdicts import Readiness
+from sfumato.analysis.planning.board import BoardCell, BoardRow, Gauges
+from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.engine.core.columns import Leaves, Role
 from sfumato.ui.look.theme import font, themes
 from sfumato.ui.look.wording import spoken, typeset, value_name

@@ -10,7 +10,9 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QSizePolicy, QSplitter, QWidget
 
-from sfumato.analysis.board import (
+from sfumato.analysis.coarsening.views import by_importance, put_in_place_of
+from sfumato.analysis.findings import Finding, Remedy
+from sfumato.analysis.planning.board import (
     BoardCell,
     BoardRow,
     ColumnExample,
@@ -18,10 +20,8 @@ from sfumato.analysis.board import (
     example_of,
     knows_example,
 )
-from sfumato.analysis.board_moves import NoHierarchy, moved
-from sfumato.analysis.findings import Finding, Remedy
+from sfumato.analysis.planning.board_moves import NoHierarchy, moved
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.analysis.views import by_importance, put_in_place_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.project.document.model import Document

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.analysis.board import BoardRow
+from sfumato.analysis.planning.board import BoardRow
 from sfumato.engine.core.columns import Leaves
 from sfumato.ui.look.theme import Space, TextSize, font, mix, scaled, themes
 from sfumato.ui.panels.policy.board.model import ORIGINAL, BoardModel, RoleLine

@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.board import BoardCell, BoardRow, Gauge, Gauges, grade_of_gauge
 from sfumato.analysis.findings import Finding
-from sfumato.analysis.mechanism_choice import whole_records
-from sfumato.analysis.verdicts import Readiness
-from sfumato.analysis.worth import ColumnWorth, DetailKept
+from sfumato.analysis.planning.board import BoardCell, BoardRow, Gauge, Gauges, grade_of_gauge
+from sfumato.analysis.readiness.verdicts import Readiness
+from sfumato.analysis.utility.mechanism_choice import whole_records
+from sfumato.analysis.utility.worth import ColumnWorth, DetailKept
 from sfumato.engine.core.columns import Leaves, Role
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.wording import number, spoken, typeset

@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.generalized_table import PublishedView
+from sfumato.analysis.tables.generalized_table import PublishedView
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.risk import PopulationBasis

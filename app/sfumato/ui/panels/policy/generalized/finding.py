@@ -8,7 +8,7 @@ from typing import Final
 
 from PySide6.QtCore import QObject, Signal
 
-from sfumato.analysis.generalized_table import (
+from sfumato.analysis.tables.generalized_table import (
     NodeMeasure,
     PublishedView,
     is_cheap,

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from sfumato.analysis.generalized_table import NodeMeasure
+from sfumato.analysis.tables.generalized_table import NodeMeasure
 from sfumato.engine.generalization.lattice import Node
 from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Searched

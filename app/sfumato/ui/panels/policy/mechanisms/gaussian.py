@@ -12,7 +12,7 @@ import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
-from sfumato.analysis.pooled_numbers import form_leak_sentences
+from sfumato.analysis.coalitions.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence

@@ -11,8 +11,8 @@ import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.mode_costs import costs_of_modes, sentence_of_costs
-from sfumato.analysis.small_groups import RiskSubject
+from sfumato.analysis.disclosure.small_groups import RiskSubject
+from sfumato.analysis.utility.mode_costs import costs_of_modes, sentence_of_costs
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context

@@ -8,8 +8,8 @@ from typing import Final
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from sfumato.analysis.best_matrix import BestMatrixOffer, offer_best_matrix
-from sfumato.analysis.mechanism_choice import behind_source
+from sfumato.analysis.utility.best_matrix import BestMatrixOffer, offer_best_matrix
+from sfumato.analysis.utility.mechanism_choice import behind_source
 from sfumato.engine.core.progress import Context, Part
 from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.look.wording import quoted, spoken, typeset

@@ -1,0 +1,1 @@
+"""What recipients learn together."""

@@ -1,0 +1,1 @@
+"""How coarsely each recipient sees the quasi-identifiers, and what undoes that."""

@@ -1,0 +1,1 @@
+"""What has changed since a release, and what a next edition would tell."""

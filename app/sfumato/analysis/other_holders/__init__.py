@@ -1,0 +1,1 @@
+"""What other holders' tables tell beside a generalized one."""

@@ -1,0 +1,1 @@
+"""Who gets what: the board, and plans for all recipients."""

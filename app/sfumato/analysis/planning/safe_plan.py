@@ -1,0 +1,645 @@
+"""A whole plan in one step: what makes the releases to all recipients safe, and worth most.
+
+What is decided stays. What is not is proposed: recipients, the mechanism that is worth most for
+each sensitive column, hierarchies and levels of the quasi-identifiers; and then, as long as the
+check finds something that keeps a release from being made, the remedy that leaves least of it.
+
+Who can be found is looked at first, by the checks that take little time: what else leaves decides
+what the others have to weigh, and each of them takes seconds where columns are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sfumato.analysis.coarsening.columns_left import kept_columns
+from sfumato.analysis.coarsening.undone_views import undone_views
+from sfumato.analysis.coarsening.views import (
+    find_views,
+    released_rows,
+    with_importance,
+    with_proposed_hierarchies,
+    with_proposed_ks,
+)
+from sfumato.analysis.findings import (
+    Examined,
+    Finding,
+    Remedy,
+    RemedyKind,
+    open_columns_of,
+    telling_columns,
+)
+from sfumato.analysis.planning.board import Gauges, beside_open_columns, gauges_of
+from sfumato.analysis.planning.planned_views import (
+    MOST_COLUMNS,
+    can_be_released,
+    views_keeping_most,
+)
+from sfumato.analysis.readiness.column_checks import told_reasons
+from sfumato.analysis.readiness.readiness import attributes_in, check_rows, looked_at, mended
+from sfumato.analysis.readiness.readiness_checks import CHECKS_OF_ROWS
+from sfumato.analysis.readiness.verdicts import Readiness
+from sfumato.analysis.readiness.worth_checks import worth_of_columns
+from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
+from sfumato.analysis.steps import unprotected, without_level
+from sfumato.analysis.unperturbed.open_figures import left_out
+from sfumato.analysis.utility.mechanism_choice import choices_of, statements_like
+from sfumato.analysis.utility.unit_price import price_of_unit
+from sfumato.analysis.utility.worth import RecipientWorth, weigh_worth
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.matrices.worth import USEFUL
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Statement
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.proposals import best_known
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.formats.language import ENGLISH, spoken, worded
+from sfumato.project.document.edits import (
+    met_statement,
+    with_entry,
+    without_entry,
+)
+from sfumato.project.document.entry_plan import check_policy
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.document.promised import least_promised
+from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.release_columns import check_columns, material_of
+from sfumato.project.release.table_survey import (
+    Survey,
+    measured_for_unit,
+    survey_of_any,
+    with_fixed_domains,
+)
+from sfumato.project.release.views import quasi_identifiers
+
+TYPICAL: Final = (
+    Sentence("Trusted partner"),
+    Sentence("Contract recipient"),
+    Sentence("Public file"),
+)
+"""To whom typical levels are given, most trusted first."""
+MOST_REMEDIES: Final = 24
+"""So many remedies are taken at most: each is a check of the whole table."""
+
+_Checks = Sequence[Callable[[Examined], Iterable[Finding]]]
+_SLOW: Final = (undone_views, worth_of_columns, telling_columns, told_reasons)
+_QUICK: Final[_Checks] = tuple(one for one in CHECKS_OF_ROWS if one not in _SLOW)
+"""The checks that are asked first, again after every remedy."""
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """What a plan decides.
+
+    Parameters
+    ----------
+    told
+        What is done.
+    why
+        What speaks for it, with figures; may be empty.
+    """
+
+    told: Sentence
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class SafePlan:
+    """What is proposed for a project, beside what it was.
+
+    Parameters
+    ----------
+    document
+        The project as it would be.
+    steps
+        What is decided anew, in order.
+    before
+        What the check finds today; empty where the policy isn't whole.
+    after
+        What it would find.
+    worth
+        What the releases would be worth.
+    gauges_before, gauges_after
+        The three figures of each recipient today, as far as they can be told, and with the plan.
+    """
+
+    document: Document
+    steps: tuple[PlanStep, ...]
+    before: tuple[Readiness, ...]
+    after: tuple[Readiness, ...]
+    worth: tuple[RecipientWorth, ...]
+    gauges_before: tuple[Gauges, ...] = ()
+    gauges_after: tuple[Gauges, ...] = ()
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing would keep a release from being made."""
+        return not any(each.standing for each in self.after)
+
+    @property
+    def summary(self) -> Sentence:
+        """What the check would find, beside what it finds today."""
+        left = _standing(self.after)
+        if not self.before:
+            told = "Nothing could be released yet. {after}"
+        elif _standing(self.before):
+            told = "Today {count} {count:danger keeps|dangers keep} releases back. {after}"
+        else:
+            told = "Nothing keeps releases back today. {after}"
+        after = Sentence("With this plan nothing keeps a release from being made.")
+        if left:
+            words = "With this plan {left} {left:danger|dangers} would be left: give reasons."
+            after = Sentence(words, left=left)
+        return Sentence(told, count=_standing(self.before), after=after)
+
+    @property
+    def outcomes(self) -> tuple[Sentence, ...]:
+        """What each recipient would get, in true records and in the detail that is kept."""
+        first = self.document.recipients[0].name if self.document.recipients else ""
+        return tuple(one for each in self.worth for one in _outcome(each, first))
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "safe": self.is_safe,
+            "summary": str(self.summary),
+            "steps": [{"step": str(one.told), "why": str(one.why)} for one in self.steps],
+            "dangers_before": _standing(self.before) if self.before else None,
+            "dangers_after": _standing(self.after),
+            "left": [
+                {"recipient": each.recipient, "check": one.check, "finding": str(one.sentence)}
+                for each in self.after
+                for one in each.standing
+            ],
+            "worth": [each.plain() for each in self.worth],
+        }
+
+
+def _outcome(worth: RecipientWorth, first: str) -> Iterator[Sentence]:
+    hidden = [one.column for one in worth.details if one.hidden >= 1.0]
+    # Of what is not worth enough to whoever is trusted most, it is said what would help.
+    asked = worth.recipient == first
+    told: list[Sentence] = [
+        one.advice if asked and one.records < USEFUL else one.sentence for one in worth.columns
+    ]
+    told += [one.sentence for one in worth.details if one.hidden < 1.0]
+    if hidden:
+        told.append(Sentence("Nothing is left of {columns}.", columns=listed(hidden)))
+    for one in told:
+        yield Sentence("{recipient}: {told}", recipient=worth.recipient, told=one)
+
+
+def _standing(found: Sequence[Readiness]) -> int:
+    """Return how many findings keep releases from being made, each counted for every recipient."""
+    return sum(len(each.standing) for each in found)
+
+
+def propose_plan(
+    document: Document,
+    table: Table | BatchedTable,
+    keys: KeyRing,
+    releases: Sequence[ReleaseRecord],
+    context: Context,
+) -> SafePlan:
+    """Return a plan by which releases to all recipients can be made, and are worth most.
+
+    Parameters
+    ----------
+    document, table, keys, releases
+        The project: what is decided, the rows, its keys, and what was released.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    PolicyError
+        If no column is sensitive, nor seems to be by its name; or if a generalized table is to be
+        published.
+    SfumatoError
+        If a column's values don't fit what is decided or proposed for it.
+    """
+    if document.is_published_only:
+        raise PolicyError(
+            "The project publishes a generalized table, and a plan is one of releases to"
+            " recipients: whoever has both can tell which perturbed values are true.",
+            "Make a project of its own for releases to recipients.",
+        )
+    planner = _Planner(document, table, keys, releases, context)
+    planner.report(0.0, "Checking what is decided")
+    before, gauges_before = planner.check_now(), planner.gauges_now()
+    source = survey_of_any(table, Part(context, 0.05, 0.15))
+    planner.find_sensitive(source)
+    planner.add_recipients()
+    planner.protect(source, Part(context, 0.15, 0.35))
+    planner.coarsen(source, Part(context, 0.35, 0.5))
+    planner.document = measured_for_unit(planner.document, source, KeyedNoise(keys))
+    after = planner.mend(source, Part(context, 0.5, 0.9))
+    planner.tell_views()
+    seen = planner.seen(Part(context, 0.9, 0.94))
+    worth = weigh_worth(*seen, Part(context, 0.94, 0.98), KeyedNoise(keys))
+    gauges = planner.gauges(Part(context, 0.98, 1.0))
+    steps = tuple(planner.steps)
+    return SafePlan(planner.document, steps, before, after, tuple(worth), gauges_before, gauges)
+
+
+class _Planner:
+    """A document on its way, and what was done to it."""
+
+    def __init__(
+        self,
+        document: Document,
+        table: Table | BatchedTable,
+        keys: KeyRing,
+        releases: Sequence[ReleaseRecord],
+        context: Context,
+    ) -> None:
+        self.document, self.steps = document, list[PlanStep]()
+        self._table, self._keys, self._releases = BatchedTable.of(table), keys, releases
+        self._viewless: frozenset[str] = frozenset()
+        self._evenly, self._weighed = False, tuple[str, ...]()
+        self._had_many, self._names_important = False, False
+        self._decided = frozenset(one.key for one in document.policy)
+        self._protecting: tuple[PlanStep, ...] = ()
+        # Of a table in memory, what was found of columns that stay is not looked for again.
+        held = self._table.held
+        self._leaving = None if held is None else LeavingColumns(held, keys)
+        self.report: Callable[[float, str], None] = context.report
+
+    def _tell(self, words: str, **details: object) -> None:
+        self.steps.append(PlanStep(Sentence(words, **details)))
+
+    def check(self, document: Document, checks: _Checks = CHECKS_OF_ROWS) -> tuple[Readiness, ...]:
+        """Return what the check finds in a document, or what some of its checks do."""
+        found = check_rows(*self._looked(document), Silent(), checks=checks)
+        return found.readiness(self._releases, document.accepted)
+
+    def _looked(self, document: Document) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
+        """Return what is examined of a document; what is known of columns that stay is kept."""
+        if self._leaving is None:
+            return looked_at(document, self._table, self._keys, Silent())
+        check_policy(document)
+        check_columns(document, self._table)
+        columns = self._leaving.of(document)
+        material = material_of(document, self._leaving.whole.table)
+        return material.document, columns, material.attributes
+
+    def seen(self, context: Context) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
+        """Return what is examined of the document as it is."""
+        return looked_at(self.document, self._table, self._keys, context)
+
+    def check_now(self) -> tuple[Readiness, ...]:
+        """Return what is found today; nothing where the policy isn't whole."""
+        if not self.document.recipients or unprotected(self.document):
+            return ()
+        try:
+            return self.check(self.document)
+        except SfumatoError:
+            return ()
+
+    def gauges_now(self) -> tuple[Gauges, ...]:
+        """Return every recipient's figures today; nothing where they can't be told yet."""
+        if not self.document.recipients:
+            return ()
+        try:
+            return self.gauges(Silent())
+        except SfumatoError:
+            return ()
+
+    def gauges(self, context: Context) -> tuple[Gauges, ...]:
+        """Return every recipient's figures, as the board and the card show them."""
+        seen = self._looked(self.document)
+        told = gauges_of(*seen, Part(context, 0.0, 0.5))
+        beside = open_columns_of(*seen, self.document.recipients, Part(context, 0.5, 1.0))
+        return tuple(beside_open_columns(one, beside) for one in told)
+
+    def find_sensitive(self, source: Survey) -> None:
+        """Mark what seems to be private by its name, where nothing is marked yet."""
+        if self.document.sensitive:
+            return
+        known = {each.name: each for each in self.document.columns}
+        private = [
+            known[one.spec.name]
+            for one in source.proposals()
+            if one.may_be_sensitive and one.spec.name in known
+        ]
+        private = [each for each in private if each.role is not Role.IDENTIFYING]
+        if not private:
+            raise PolicyError(
+                "No column is sensitive, so there is nothing to protect.",
+                "Give what nobody should learn of a person the role sensitive.",
+            )
+        for spec in private:
+            self.document = self.document.with_column(replace(spec, role=Role.SENSITIVE))
+        words = "Sensitive, since their names suggest what people keep private: {columns}."
+        self._tell(words, columns=listed([each.name for each in private]))
+
+    def add_recipients(self) -> None:
+        """Add three typical recipients where there are none."""
+        if self.document.recipients:
+            return
+        language = None if spoken() == ENGLISH else spoken()
+        added = tuple(Recipient(worded(str(name)), {}, language=language) for name in TYPICAL)
+        self.document = replace(self.document, recipients=added)
+        names = listed([each.name for each in added])
+        self._tell("Three typical recipients: {names}.", names=names)
+
+    def protect(self, source: Survey, context: Context) -> None:
+        """Protect each sensitive column by what is worth most to the most trusted recipient."""
+        self.document = with_fixed_domains(self.document, source)
+        for entry in self.document.policy:
+            specs = [self.document.column(name) for name in entry.attributes]
+            known = source.attributes(specs, self.document.unit)
+            self.document = _with_typical(self.document, entry, known)
+        self.document, self._protecting = self._protected(self.document, source, context)
+        self.steps += self._protecting
+
+    def _protected(
+        self, document: Document, source: Survey, context: Context
+    ) -> tuple[Document, tuple[PlanStep, ...]]:
+        """Return a document in which nothing waits for protection, and what was chosen."""
+        steps, waiting = list[PlanStep](), unprotected(document)
+        if not waiting:
+            return document, ()
+        first = document.recipients[:1]
+        for choice in [*choices_of(document, source, self._keys, first, context)]:
+            best = choice.best
+            if choice.columns[0] not in waiting or (best is None and not choice.fallback[0]):
+                continue
+            specs = [document.column(name) for name in choice.columns]
+            attributes = [
+                replace(one, hierarchy=document.hierarchies.get(one.name))
+                for one in source.attributes(specs, document.unit)
+            ]
+            if best is None:
+                name, why = choice.fallback
+                noise = KeyedNoise(self._keys)
+                bears = least_promised(document, attributes, {})
+                levels: Mapping[str, Statement] = {}
+                try:
+                    settings = mechanism_called(name).first_settings(attributes, noise, bears)
+                except SfumatoError as error:
+                    document = left_out(document, choice.columns)
+                    words = "Left out, since nothing that protects it can be made: {column}."
+                    told = Sentence(words, column=listed(choice.columns))
+                    steps.append(PlanStep(told, error.sentence))
+                    continue
+            else:
+                name, why, settings = best.mechanism, choice.sentence, best.settings
+                levels = statements_like(document, attributes, best)
+            document = with_entry(document, attributes, name, settings, levels)
+            title = Sentence(mechanism_called(name).title)
+            words = "{column}: {mechanism}."
+            told = Sentence(words, column=listed(choice.columns), mechanism=title)
+            steps.append(PlanStep(told, why))
+            steps += map(PlanStep, _above_typical(document, choice.columns, levels))
+        return document, tuple(steps)
+
+    def coarsen(self, source: Survey, context: Context) -> None:
+        """Find levels of the quasi-identifiers for recipients who have no view."""
+        document = self.document
+        if not quasi_identifiers(document) or all(each.view for each in document.recipients):
+            return
+        self._viewless = frozenset(one.name for one in document.recipients if one.view is None)
+        document, added = with_proposed_hierarchies(document, source)
+        self._had_many = len(quasi_identifiers(document)) > MOST_COLUMNS
+        document = self._with_important(document)
+        attributes = attributes_in(document, self._table, self._keys, Part(context, 0.0, 0.4))
+        document = with_proposed_ks(document, attributes, self._table)
+        self.document = self._with_views(document, Part(context, 0.4, 1.0))
+        if added:
+            words = "Hierarchies for {columns}."
+            self._tell(words, columns=listed(list(added)))
+
+    def _with_important(self, document: Document) -> Document:
+        """Return the document in which the best known of many columns are kept before others."""
+        names = quasi_identifiers(document)
+        important = best_known(names)
+        if document.importance is not None or len(names) <= MOST_COLUMNS or not important:
+            return document
+        words = "Important, so that something of them is kept before others: {columns}."
+        self._tell(words, columns=listed(important))
+        self._names_important = True
+        return with_importance(document, important)
+
+    def _with_views(self, document: Document, context: Context) -> Document:
+        """Return the document with levels found."""
+        left = released_rows(document, self._table, self._keys, Part(context, 0.0, 0.2))
+        return find_views(document, left, Part(context, 0.2, 1.0), evenly=self._evenly)
+
+    def choose_cells(self, context: Context) -> bool:
+        """Suppress single cells where more is kept so; return whether the views are others now."""
+        known = quasi_identifiers(self.document)
+        if not known or known == self._weighed or len(self._viewless) < self._recipients:
+            return False
+        self._weighed = known
+        left = released_rows(self.document, self._table, self._keys, Part(context, 0.0, 0.2))
+        found = views_keeping_most(self.document, left, self._looked, Part(context, 0.2, 1.0))
+        before, self.document, self._evenly = self.document, *found
+        return self.document != before
+
+    @property
+    def _recipients(self) -> int:
+        return max(len(self.document.recipients), 1)
+
+    def _mended(
+        self, remedy: Remedy, source: Survey, noise: KeyedNoise
+    ) -> tuple[Document, tuple[PlanStep, ...]]:
+        """Return the document with a remedy, and what protects the columns then.
+
+        Levels are found anew where columns or units changed, and mechanisms where units did: what
+        is worth most for single rows need not be for units.
+        """
+        document = mended(self.document, remedy, source, noise, Silent())
+        protecting: tuple[PlanStep, ...] = ()
+        unit, by_unit = document.unit, document.unit != self.document.unit
+        if by_unit and unit is not None:
+            for key in [one.key for one in document.policy if one.key not in self._decided]:
+                document = without_entry(document, key)
+            if (held := self._table.held) is not None:
+                price = price_of_unit(document, held, unit.columns, noise, Silent())
+                document = document.with_unit(replace(unit, most_rows=price.proposed))
+            document, protecting = self._protected(document, source, Silent())
+            document = measured_for_unit(document, source, noise)
+        changed = by_unit or _quasi(document) != _quasi(self.document)
+        if changed and self._viewless and quasi_identifiers(document):
+            document, _ = with_proposed_hierarchies(document, source)
+            document = self._with_views(document, Silent())
+        return document, protecting
+
+    def tell_views(self) -> None:
+        """Say in which classes each recipient sees the quasi-identifiers, where they were found."""
+        if not self._viewless:
+            return
+        views = [(each.name, each.view) for each in self.document.recipients]
+        classes = [
+            Sentence("{recipient} {k}", recipient=name, k=view.k) for name, view in views if view
+        ]
+        self._tell("Quasi-identifiers in classes of at least: {ks}.", ks=listed(classes))
+        if any(view is not None and view.cells for _, view in views):
+            self._tell("Single cells are suppressed: whole columns would tell less.")
+        elif len(quasi_identifiers(self.document)) <= MOST_COLUMNS:
+            left = released_rows(self.document, self._table, self._keys, Silent())
+            kept = kept_columns(self.document, left, Silent())
+            self.steps += [] if kept is None else map(PlanStep, kept.sentences)
+
+    def leave_out(self) -> bool:
+        """Leave out what nobody would see anything of; return whether there is any.
+
+        Of few columns it stays until single cells were weighed, which may tell something of each.
+        What the custodian named as important stays, and shows "*"; what the plan did, until then.
+        """
+        known = quasi_identifiers(self.document)
+        few = len(known) <= MOST_COLUMNS
+        if not self._viewless or (few and known != self._weighed):
+            return False
+        left = released_rows(self.document, self._table, self._keys, Silent())
+        kept = kept_columns(self.document, left, Silent())
+        if kept is None:
+            return False
+        important = () if few and self._names_important else self.document.importance or ()
+        left_over = tuple(one for one in kept.left if one.name not in important)
+        names = [one.name for one in left_over]
+        if names:
+            without = left_out(self.document, names)
+            if few:  # of fewer columns, fewer cells may be suppressed
+                without = self._with_views(without, Silent()) if _quasi(without) else without
+                if not (_quasi(without) and can_be_released(without, self._looked)):
+                    return False
+            self.document = without
+            words = "Left out, since nobody would see anything of them: {columns}."
+            if few and self._had_many:
+                words = "Left out, too, since single cells would tell nothing of them: {columns}."
+            told = Sentence(words, columns=listed(names))
+            self.steps.append(PlanStep(told, "" if few else replace(kept, left=left_over).cost))
+        return bool(names)
+
+    def mend(self, source: Survey, context: Context) -> tuple[Readiness, ...]:
+        """Take remedies until nothing stands or none is left; return what is found then."""
+        self._mend(source, _QUICK, Part(context, 0.0, 0.2))
+        self.leave_out()
+        self.choose_cells(Part(context, 0.2, 0.3))
+        found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.3, 0.8))
+        # Of fewer columns, cells are weighed anew, until nothing is left to leave out.
+        while self.leave_out() | self.choose_cells(Part(context, 0.8, 0.9)) | self.leave_out():
+            found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.9, 1.0))
+        return found
+
+    def _mend(self, source: Survey, checks: _Checks, context: Context) -> tuple[Readiness, ...]:
+        """Take remedies until some checks find nothing that stands, or none helps."""
+        found = self.check(self.document, checks)
+        noise = KeyedNoise(self._keys)
+        for place in range(MOST_REMEDIES):
+            standing = _standing(found)
+            part = Part(context, place / MOST_REMEDIES, (place + 1) / MOST_REMEDIES)
+            words = "Trying remedies for {count} {count:danger|dangers}"
+            part.report(0.0, Sentence(words, count=standing))
+            best = None
+            for remedies in _remedies(found):
+                best = self._best_of(remedies, source, noise, checks)
+                if best is not None and _standing(best.found) < standing:
+                    break
+            if best is None or _standing(best.found) >= standing:
+                break
+            self.document, found = best.document, best.found
+            self._tell("{told}.", told=best.remedy.words)
+            if best.protecting:
+                self.steps = [one for one in self.steps if one not in self._protecting]
+                self._protecting = best.protecting
+                self.steps += best.protecting
+        return found
+
+    def _best_of(
+        self,
+        remedies: Sequence[Remedy],
+        source: Survey,
+        noise: KeyedNoise,
+        checks: _Checks,
+    ) -> _Tried | None:
+        """Return the remedy of one finding that leaves least; None where none can be taken."""
+        tried = list[_Tried]()
+        for remedy in remedies:
+            try:
+                document, protecting = self._mended(remedy, source, noise)
+                tried.append(_Tried(remedy, document, protecting, self.check(document, checks)))
+            except SfumatoError:
+                continue
+            if not _standing(tried[-1].found) and not _drops(remedy):
+                break
+        # What leaves a column out mends most, and costs most.
+        return min(tried, key=lambda one: (_standing(one.found), _drops(one.remedy)), default=None)
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """What a remedy makes of a document."""
+
+    remedy: Remedy
+    document: Document
+    protecting: tuple[PlanStep, ...]
+    found: tuple[Readiness, ...]
+
+
+def _remedies(found: Sequence[Readiness]) -> Iterator[list[Remedy]]:
+    """Yield the remedies for each finding that stands, however many recipients it is told for."""
+    known: list[Remedy] = []
+    for finding in (one for each in found for one in each.standing):
+        own = list[Remedy]()
+        for remedy in finding.remedies:
+            bare = replace(remedy, words="", before=None, after=None, error=0)
+            if remedy.deed is not RemedyKind.READ and bare not in known:
+                known.append(bare)
+                own.append(remedy)
+        if own:
+            yield own
+
+
+def _quasi(document: Document) -> list[ColumnSpec]:
+    return [document.column(name) for name in quasi_identifiers(document)]
+
+
+def _drops(remedy: Remedy) -> bool:
+    return remedy.deed is RemedyKind.DROP or any(map(_drops, remedy.parts))
+
+
+def _above_typical(
+    document: Document, columns: Sequence[str], levels: Mapping[str, Statement]
+) -> Iterator[Sentence]:
+    """Yield who gets columns at another level than was asked for, since that can't be stated."""
+    for each in document.recipients:
+        entry = document.entry_for(columns[0])
+        stated = {} if entry is None else each.statements.get(entry.key, {})
+        asked = levels.get(each.name)
+        if asked is not None and "epsilon" in stated and dict(stated) != dict(asked):
+            words = (
+                "{recipient} gets {column} at ε = {epsilon:.3g}: beside what is measured of it, its"
+                " typical level can't be kept."
+            )
+            epsilon = stated["epsilon"]
+            yield Sentence(words, recipient=each.name, column=listed(columns), epsilon=epsilon)
+
+
+def _with_typical(
+    document: Document, entry: PolicyEntry, attributes: Sequence[Attribute]
+) -> Document:
+    """Return the document with a typical level of an entry for recipients who have none."""
+    waiting = {name for name, key in without_level(document) if key == entry.key}
+    if not waiting:
+        return document
+    mechanism = mechanism_called(entry.mechanism)
+    count = len(document.recipients)
+    levels = mechanism.typical_statements or mechanism.default_statements(count)
+    recipients = []
+    for place, each in enumerate(document.recipients):
+        if each.name in waiting:
+            stated = dict(levels[min(place, len(levels) - 1)])
+            level = met_statement(document, entry, stated, attributes)
+            each = replace(each, statements={**each.statements, entry.key: level})  # noqa: PLW2901
+        recipients.append(each)
+    return replace(document, recipients=tuple(recipients))

@@ -1,0 +1,1 @@
+"""What recipients would see and estimate, before any release."""

@@ -1,0 +1,1 @@
+"""The checks before a release, and the verdict on each recipient."""

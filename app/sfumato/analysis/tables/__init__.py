@@ -1,0 +1,1 @@
+"""Tables that are published: generalized ones, and tables of counts."""

@@ -1,0 +1,1 @@
+"""What columns that leave unperturbed tell of the sensitive attributes."""

@@ -1,0 +1,1 @@
+"""What releases are worth to recipients, and what would make them worth more."""
