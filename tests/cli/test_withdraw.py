@@ -43,6 +43,7 @@ def test_the_report_tells_of_it(released):
     page = out.read_text()
     assert "Withdrawn releases, which should no longer be used" in page
     assert REASON in page
+    assert "Still counted: the release to Clinic A, withdrawn on " in page
     outside = released.folder / "outside.html"
     options = ("--out", outside, "--for", "outside")
     assert released.run("report", released.project, *options) == ExitCode.OK

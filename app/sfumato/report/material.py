@@ -28,6 +28,7 @@ from sfumato.analysis.disclosure.small_groups import (
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.planning.board import board_rows, example_of, untold_in
 from sfumato.analysis.questions import all_questions
+from sfumato.analysis.questions.coalition import asides
 from sfumato.analysis.questions.question import AuditQuestion
 from sfumato.analysis.readiness.readiness import LookedAt, looked_at
 from sfumato.analysis.readiness.verdicts import Readiness
@@ -358,6 +359,8 @@ def _findings(
             *_together(entry, held, attributes, Part(part, 0.0, 0.5)),
             None if known.open is None else answer_of_entry(known.open, entry.key, names),
         ]
+        if len(held) > 1 and (beside := asides(document, entry.key, held, releases)):
+            answers.append(Answer(beside, entry=entry.key))
         if entry.key in grouped:
             subject = RiskSubject(rows, entry, usual_knowledge(document))
             answers.append(answer_of_each(risk_of_each(subject, Part(part, 0.5, 1.0))))
