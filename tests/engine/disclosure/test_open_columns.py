@@ -245,11 +245,13 @@ def test_large_domains_are_weighed_on_drawn_releases(rng):
     assert found.best < told <= 1.0
 
 
-def test_samples_are_spread_over_the_table_without_repeating():
-    rows = sample_rows(1_000_000, 12_000)
-    assert len(np.unique(rows)) == len(rows) == 12_000
-    assert rows.min() < 100
-    assert rows.max() > 999_900
+@pytest.mark.parametrize("size", [12_001, 17_000, 30_000, 1_000_000])
+def test_samples_are_spread_over_the_table_without_repeating(size):
+    rows = sample_rows(size, 12_000)
+    assert len(rows) == 12_000
+    assert (np.diff(rows) > 0).all()
+    assert 0 <= rows[0] < size / 10_000
+    assert size * 0.9999 - 1 <= rows[-1] < size
     assert sample_rows(50, 100).tolist() == list(range(50))
 
 

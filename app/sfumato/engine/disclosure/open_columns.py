@@ -171,10 +171,11 @@ def sample_rows(count: int, most: int) -> Indices:
     """Return at most so many rows, at random but always the same, ascending."""
     if count <= most:
         return np.arange(count)
-    # One from each of `most` stretches, so that none is there twice.
-    starts = np.arange(most) * (count / most)
-    chosen: Indices = (starts + uniforms(most, _STREAM) * (count / most)).astype(np.intp)
-    return np.minimum(chosen, count - 1)
+    # One from each of `most` stretches of whole rows, so that none is there twice.
+    bounds = np.arange(most + 1) * count // most
+    within = uniforms(most, _STREAM) * np.diff(bounds)
+    chosen: Indices = bounds[:-1] + within.astype(np.intp)
+    return chosen
 
 
 Look = Callable[[UnperturbedColumn, Sought], ColumnKnowledge]
