@@ -507,7 +507,7 @@
         <translation>Das lässt sich nicht sagen: {reason}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+191"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+195"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
@@ -568,7 +568,7 @@
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+162"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+165"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -2205,7 +2205,7 @@
 <context>
     <name>GuaranteeLines</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/guarantee_lines.py" line="+167"/>
+        <location filename="../../app/sfumato/ui/shell/guarantee_lines.py" line="+173"/>
         <source>All attributes</source>
         <translation>Alle Merkmale</translation>
     </message>
@@ -2963,7 +2963,7 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/session.py" line="+574"/>
+        <location filename="../../app/sfumato/ui/state/session.py" line="+578"/>
         <source>Looking at the columns</source>
         <translation>Spalten werden angesehen</translation>
     </message>
@@ -10587,7 +10587,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ziehen Sie, um die Einstellungen höher oder niedriger zu machen, oder drücken Sie Strg+Umschalt+Auf und Strg+Umschalt+Ab.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/state/weighing.py" line="+108"/>
+        <location filename="../../app/sfumato/ui/state/weighing.py" line="+113"/>
         <source>Working out what everybody gets</source>
         <translation>Es wird berechnet, was alle bekommen</translation>
     </message>
@@ -10620,7 +10620,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PreviewPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/preview/panel.py" line="+71"/>
+        <location filename="../../app/sfumato/ui/panels/preview/panel.py" line="+75"/>
         <source>This takes a moment for a large table.</source>
         <translation>Bei einer großen Tabelle dauert das einen Moment.</translation>
     </message>
@@ -11987,7 +11987,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Sentences</name>
     <message>
-        <location filename="../../app/sfumato/analysis/attacker.py" line="+92"/>
+        <location filename="../../app/sfumato/analysis/disclosure/attacker.py" line="+92"/>
         <source>{name} at level {level}</source>
         <translation>{name} auf Stufe {level}</translation>
     </message>
@@ -12042,7 +12042,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Werte sind ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="+44"/>
+        <location filename="../../app/sfumato/analysis/coalitions/coalitions.py" line="+44"/>
         <source>Rows change places within their groups: of a single record&apos;s own value, its row tells less than these figures say.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz: Über den eigenen Wert eines einzelnen Datensatzes sagt seine Zeile weniger, als diese Zahlen angeben.</translation>
     </message>
@@ -12107,7 +12107,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unabhängiges Rauschen, mindestens {certain:.0%}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/restored_files.py" line="+132"/>
+        <location filename="../../app/sfumato/analysis/coalitions/restored_files.py" line="+132"/>
         <source>{best} alone gives a record&apos;s true value a probability of {share:.1%} on average.</source>
         <translation>{best} allein gibt dem wahren Wert eines Datensatzes im Mittel eine Wahrscheinlichkeit von {share:.1%}.</translation>
     </message>
@@ -12132,7 +12132,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit allem, was sie haben, {compared:wurde|wurden} {compared:,} von {records:,} {records:Datensatz|Datensätzen} noch einmal abgewogen: Der größte Unterschied zu dem, was {best} allein glaubt, ist {difference}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="+89"/>
+        <location filename="../../app/sfumato/analysis/coalitions/coalitions.py" line="+89"/>
         <source>{difference} (rounding): they are the same</source>
         <translation>{difference} (Rundung): Sie stimmen überein</translation>
     </message>
@@ -12142,7 +12142,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{share} ± {error:.1f}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/composition.py" line="+52"/>
+        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="+52"/>
         <source>This holds for whoever knows nothing of how many people are in the same classes of several tables. Public counts of them, and columns that several tables share, tell something of it.</source>
         <translation>Das gilt für alle, die nichts darüber wissen, wie viele Personen in denselben Klassen mehrerer Tabellen sind. Öffentliche Zählungen darüber und Spalten, die mehrere Tabellen gemeinsam haben, verraten etwas davon.</translation>
     </message>
@@ -12283,7 +12283,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit allen Tabellen wird jemandes Wert zu {independent:.1%} wahrscheinlich, wenn diese bei gegebenem Wert unabhängig sind, und bis zu {worst:.1%} für jemanden, der weiß, wie viele Personen in denselben Klassen sind.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/class_beliefs.py" line="+91"/>
+        <location filename="../../app/sfumato/analysis/other_holders/class_beliefs.py" line="+91"/>
         <source>Counting the ways</source>
         <translation>Die Möglichkeiten werden gezählt</translation>
     </message>
@@ -12354,7 +12354,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Datei wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/find_person.py" line="+92"/>
+        <location filename="../../app/sfumato/analysis/disclosure/find_person.py" line="+97"/>
         <source>Choose whose files the attacker has.</source>
         <translation>Wählen Sie, wessen Dateien der Angreifer hat.</translation>
     </message>
@@ -12374,14 +12374,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie an, was über ein solches angenommen wird.</translation>
     </message>
     <message>
-        <location line="+11"/>
-        <location filename="../../app/sfumato/analysis/restored_files.py" line="-55"/>
+        <location filename="../../app/sfumato/analysis/coalitions/restored_files.py" line="-55"/>
         <location line="+118"/>
+        <location filename="../../app/sfumato/analysis/disclosure/find_person.py" line="+11"/>
         <source>Making {key} again</source>
         <translation>{key} wird erneut erzeugt</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location filename="../../app/sfumato/analysis/disclosure/find_person.py" line="+38"/>
         <source>its mechanism has no matrix.</source>
         <translation>Sein Verfahren hat keine Matrix.</translation>
     </message>
@@ -12401,13 +12401,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie Anteile von 0 bis 1 an, die zusammen höchstens 1 ergeben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/class_beliefs.py" line="-13"/>
-        <location filename="../../app/sfumato/analysis/find_person.py" line="+19"/>
+        <location line="+19"/>
+        <location filename="../../app/sfumato/analysis/other_holders/class_beliefs.py" line="-13"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/find_person.py" line="+1"/>
+        <location line="+1"/>
         <source>Choose one of its {count:,} {count:class|classes}.</source>
         <translation>Wählen Sie eine ihrer {count:,} {count:Klasse|Klassen}.</translation>
     </message>
@@ -12427,7 +12427,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bewertet wird, was angenommen wird</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+61"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+66"/>
         <source>cut off</source>
         <translation>abschneiden</translation>
     </message>
@@ -12447,7 +12447,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufe anheben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/generalized_table.py" line="+126"/>
+        <location filename="../../app/sfumato/analysis/tables/generalized_table.py" line="+126"/>
         <source>Measuring what is lost</source>
         <translation>Der Verlust wird gemessen</translation>
     </message>
@@ -12494,14 +12494,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>eine Person</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_tables.py" line="+137"/>
+        <location line="+2"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+137"/>
         <location line="+318"/>
-        <location filename="../../app/sfumato/analysis/guarantee.py" line="+2"/>
         <source>all rows with the same {unit}</source>
         <translation>alle Zeilen mit gleichem {unit}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/guarantee.py" line="+3"/>
+        <location line="+3"/>
         <source>True values of {true} are shown: ε has no bound.</source>
         <translation>Wahre Werte von {true} werden gezeigt: ε hat keine Schranke.</translation>
     </message>
@@ -12637,7 +12637,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bei einigen Werten von {key} kann ein Angreifer sicher sein: Die Chancen haben keine Grenze (γ ist unendlich).</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/holdings.py" line="+102"/>
+        <location filename="../../app/sfumato/analysis/coalitions/holdings.py" line="+102"/>
         <source>These {count:,} {count:recipient|recipients}</source>
         <translation>Diese {count:,} Empfänger</translation>
     </message>
@@ -12677,14 +12677,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bewerten Sie das Geplante oder geben Sie es zuerst frei.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_tables.py" line="-38"/>
-        <location filename="../../app/sfumato/analysis/holdings.py" line="+11"/>
+        <location line="+11"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-38"/>
         <source>The project has no recipient {name}.</source>
         <translation>Das Projekt hat keinen Empfänger {name}.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/analysis/holdings.py" line="+1"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+1"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+294"/>
         <location filename="../../app/sfumato/project/approval.py" line="+217"/>
         <location filename="../../app/sfumato/project/release/release.py" line="+472"/>
@@ -12692,7 +12692,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+7"/>
         <source>all together</source>
         <translation>alle zusammen</translation>
     </message>
@@ -12707,13 +12707,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>ε durch Zähltabellen</translation>
     </message>
     <message>
-        <location line="+1"/>
         <location filename="../../app/sfumato/analysis/findings.py" line="-27"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+1"/>
         <source>ε in all</source>
         <translation>ε insgesamt</translation>
     </message>
     <message>
-        <location line="-297"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-297"/>
         <location line="+318"/>
         <source>one record</source>
         <translation>einen Datensatz</translation>
@@ -12739,12 +12739,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten, die unverändert hinausgehen, sieht man, wie sie sind; dies gilt für das, was daneben wahr ist.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/record_losses.py" line="+173"/>
+        <location filename="../../app/sfumato/analysis/disclosure/record_losses.py" line="+173"/>
         <source>Released values of {columns} are not counted: their noise bounds no odds, or what left can&apos;t be made again.</source>
         <translation>Freigegebene Werte von {columns} sind nicht gezählt: Ihr Rauschen begrenzt keine Chancen, oder was hinausging, lässt sich nicht noch einmal erstellen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/number_estimates.py" line="+40"/>
+        <location filename="../../app/sfumato/analysis/previews/number_estimates.py" line="+40"/>
         <source>standard deviation</source>
         <translation>Standardabweichung</translation>
     </message>
@@ -12765,14 +12765,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/open_columns.py" line="+187"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="+187"/>
         <source>Reading the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden gelesen</translation>
     </message>
     <message>
         <location line="+13"/>
         <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+410"/>
-        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+298"/>
+        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+299"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -12812,7 +12812,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/open_figures.py" line="+359"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_figures.py" line="+359"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -12892,7 +12892,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine Hierarchie, schützen Sie sie auch oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/person_rows.py" line="+84"/>
+        <location filename="../../app/sfumato/analysis/disclosure/person_rows.py" line="+84"/>
         <source>Nothing is said of {column}.</source>
         <translation>Zu {column} ist nichts angegeben.</translation>
     </message>
@@ -12922,7 +12922,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie es so an, wie die Tabelle es schreibt; mehrere werden durch | getrennt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/person_found.py" line="+105"/>
+        <location filename="../../app/sfumato/analysis/disclosure/person_found.py" line="+105"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
         <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
@@ -13002,7 +13002,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="+57"/>
+        <location filename="../../app/sfumato/analysis/coalitions/pooled_numbers.py" line="+57"/>
         <source>Pooling never tells more than the most trusted release alone would tell without rounding and bounds.</source>
         <translation>Zusammenlegen verrät nie mehr, als die Freigabe mit dem höchsten Vertrauen allein ohne Rundung und Grenzen verriete.</translation>
     </message>
@@ -13107,7 +13107,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation> Das Zusammenlegen bringt {leak:.2f} ± {error:.2f}&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/pooled_rows.py" line="+110"/>
+        <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="+110"/>
         <source>Rows with the same {column} show the same true {attribute}, and {recipient}&apos;s release draws each of them by itself.</source>
         <translation>Zeilen mit gleichem {column} zeigen im Original dasselbe {attribute}, und die Freigabe an {recipient} zieht jede davon für sich.</translation>
     </message>
@@ -13162,20 +13162,20 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} sieht nach einer Nummer der Datensätze aus: Jede Zeile hat eine andere. Mit ihr als Datensatzschlüssel können Zeilen zwischen Freigaben sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/previewed_numbers.py" line="+207"/>
+        <location filename="../../app/sfumato/analysis/previews/previewed_numbers.py" line="+207"/>
         <source>Comparing distributions</source>
         <translation>Verteilungen werden verglichen</translation>
     </message>
     <message>
         <location line="+19"/>
-        <location filename="../../app/sfumato/analysis/previewed_values.py" line="+497"/>
+        <location filename="../../app/sfumato/analysis/previews/previewed_values.py" line="+497"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/findings.py" line="+2"/>
-        <location filename="../../app/sfumato/analysis/open_columns.py" line="-43"/>
         <location filename="../../app/sfumato/analysis/questions/open.py" line="+26"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="-43"/>
         <source>Open columns</source>
         <translation>Offene Spalten</translation>
     </message>
@@ -13185,19 +13185,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/column_checks.py" line="+118"/>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+39"/>
+        <location line="+39"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+118"/>
         <source>Mark {columns} as sensitive too</source>
         <translation>Auch {columns} als sensibel kennzeichnen</translation>
     </message>
     <message>
-        <location line="-2"/>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+3"/>
+        <location line="+3"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-2"/>
         <source>Protect {columns} together with {name}</source>
         <translation>{columns} zusammen mit {name} schützen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+6"/>
+        <location line="+6"/>
         <source>Band {columns} in {bins}</source>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
@@ -13207,18 +13207,18 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+139"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+139"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/column_checks.py" line="-25"/>
-        <location line="+31"/>
+        <location filename="../../app/sfumato/analysis/coarsening/undone_views.py" line="+290"/>
         <location filename="../../app/sfumato/analysis/findings.py" line="-286"/>
         <location line="+264"/>
         <location line="+37"/>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+512"/>
-        <location filename="../../app/sfumato/analysis/undone_views.py" line="+290"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-25"/>
+        <location line="+31"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+512"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
@@ -13290,13 +13290,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeilen mit gleichem {column} gemeinsam schützen</translation>
     </message>
     <message>
-        <location line="+16"/>
-        <location filename="../../app/sfumato/analysis/pooled_rows.py" line="+41"/>
+        <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="+41"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+16"/>
         <source>repeated units</source>
         <translation>wiederholte Einheiten</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_answers.py" line="+143"/>
+        <location filename="../../app/sfumato/analysis/previews/count_answers.py" line="+143"/>
         <source>Ready for queries</source>
         <translation>Bereit für Anfragen</translation>
     </message>
@@ -13356,7 +13356,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{queries:,} zufällige {queries:Anzahlabfrage|Anzahlabfragen} von {attribute}, relativer Fehler:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness.py" line="+128"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+128"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -13376,7 +13376,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-566"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="-566"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
     </message>
@@ -13391,16 +13391,16 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+46"/>
+        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="+421"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+46"/>
         <location line="+264"/>
-        <location filename="../../app/sfumato/analysis/sufficing_remedy.py" line="+45"/>
-        <location filename="../../app/sfumato/analysis/view_checks.py" line="+421"/>
+        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+45"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <location filename="../../app/sfumato/analysis/sufficing_remedy.py" line="+3"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+6"/>
+        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+3"/>
         <source>Drop {column}: {figures}</source>
         <translation>{column} weglassen: {figures}</translation>
     </message>
@@ -13436,7 +13436,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+41"/>
-        <location filename="../../app/sfumato/analysis/verdicts.py" line="+77"/>
+        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+77"/>
         <source>Rare labels</source>
         <translation>Seltene Ausprägungen</translation>
     </message>
@@ -13446,8 +13446,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_tables.py" line="-406"/>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="-112"/>
+        <location line="-112"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-406"/>
         <source>How it is read</source>
         <translation>Wie sie gelesen wird</translation>
     </message>
@@ -13462,7 +13462,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} auf Vielfache von {step:g} runden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+117"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+117"/>
         <source>No unit is unique on the columns released unperturbed, but {small:,} of {rows:,} {rows:record|records} {small:shares its|share their} values with records of fewer than {most} other {most:unit|units}.</source>
         <translation>Keine Einheit ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {rows:Datensatz|Datensätzen} {small:teilt seine|teilen ihre} Werte mit Datensätzen von weniger als {most} {most:anderen Einheit|anderen Einheiten}.</translation>
     </message>
@@ -13483,7 +13483,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../app/sfumato/analysis/verdicts.py" line="-1"/>
+        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="-1"/>
         <source>Linked rows</source>
         <translation>Verknüpfte Zeilen</translation>
     </message>
@@ -13519,7 +13519,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../app/sfumato/analysis/verdicts.py" line="+2"/>
+        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+2"/>
         <source>Extreme numbers</source>
         <translation>Extreme Zahlen</translation>
     </message>
@@ -13541,7 +13541,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Für {names} ist zugesagt, wie viel eine Freigabe höchstens verrät.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/worth_checks.py" line="+63"/>
+        <location filename="../../app/sfumato/analysis/readiness/worth_checks.py" line="+63"/>
         <source>Of the randomised columns, the least useful one: {worth}</source>
         <translation>Von den randomisierten Spalten die am wenigsten nützliche: {worth}</translation>
     </message>
@@ -13556,9 +13556,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} durch {mechanism} schützen: {what}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+25"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+25"/>
         <location line="+2"/>
-        <location filename="../../app/sfumato/analysis/verdicts.py" line="+7"/>
+        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+7"/>
         <source>Released before</source>
         <translation>Früher freigegeben</translation>
     </message>
@@ -13585,20 +13585,20 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Positionen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_tables.py" line="+45"/>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+8"/>
+        <location line="+8"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+45"/>
         <source>Editions</source>
         <translation>Ausgaben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness_checks.py" line="+4"/>
+        <location line="+4"/>
         <location line="+2"/>
         <source>By-products</source>
         <translation>Nebenprodukte</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../app/sfumato/analysis/verdicts.py" line="+0"/>
+        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+0"/>
         <location filename="../../app/sfumato/report/history.py" line="+76"/>
         <source>Order of rows</source>
         <translation>Reihenfolge der Zeilen</translation>
@@ -13609,7 +13609,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In zufälliger Reihenfolge freigeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/restored_files.py" line="-156"/>
+        <location filename="../../app/sfumato/analysis/coalitions/restored_files.py" line="-156"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
@@ -13649,7 +13649,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zahlen haben keine einzelnen Werte, die wiederherzustellen wären; sehen Sie, wie weit ein Schätzwert abweicht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/record_path.py" line="+132"/>
+        <location filename="../../app/sfumato/analysis/disclosure/record_path.py" line="+132"/>
         <source>There is no row {row}: the table has {count}.</source>
         <translation>Es gibt keine Zeile {row}: Die Tabelle hat {count}.</translation>
     </message>
@@ -13709,13 +13709,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sagt, bei welchen Vertrauensstufen sich der Wert eines Datensatzes ändert.</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <location filename="../../app/sfumato/analysis/record_path.py" line="+0"/>
+        <location filename="../../app/sfumato/analysis/disclosure/record_path.py" line="+0"/>
+        <location filename="../../app/sfumato/analysis/questions/record.py" line="+6"/>
         <source>Nobody is on the ladder yet.</source>
         <translation>Noch steht niemand auf der Leiter.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/record_path.py" line="+5"/>
+        <location line="+5"/>
         <source>Walking down the ladder</source>
         <translation>Die Leiter wird durchlaufen</translation>
     </message>
@@ -13725,7 +13725,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gleiche Datensätze werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="+322"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+322"/>
         <source>Asked for: Chernoff&apos;s upper bound on the chance that an attacker&apos;s estimate is off by more than {epsilon:.0%} is at least {delta:.0%}.</source>
         <translation>Verlangt ist: Chernoffs obere Schranke für die Wahrscheinlichkeit, dass die Schätzung eines Angreifers um mehr als {epsilon:.0%} abweicht, beträgt mindestens {delta:.0%}.</translation>
     </message>
@@ -13810,7 +13810,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gruppen ohne einen Teil von {attribute} werden gebildet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/view_checks.py" line="-193"/>
+        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="-193"/>
         <source>View</source>
         <translation>Sicht</translation>
     </message>
@@ -13835,7 +13835,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{before:,} → {about}{after:,} unterdrückt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/views.py" line="+148"/>
+        <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+148"/>
         <source>Encoding the quasi-identifiers</source>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
@@ -13845,7 +13845,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kombinationen von Ausprägungen werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/views.py" line="+44"/>
+        <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+44"/>
         <source>The classes are counted</source>
         <translation>Die Klassen sind gezählt</translation>
     </message>
@@ -14615,7 +14615,7 @@ Rückgabewerte:
         <translation>Schreiben Sie NAME=TEXT; bekannt sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/class_beliefs.py" line="+1"/>
+        <location filename="../../app/sfumato/analysis/other_holders/class_beliefs.py" line="+1"/>
         <source>Give what it shows of {columns}, parted by commas.</source>
         <translation>Geben Sie an, was sie von {columns} zeigt, durch Kommas getrennt.</translation>
     </message>
@@ -14625,7 +14625,7 @@ Rückgabewerte:
         <translation>Die Fragen der Prüfung in je ein, zwei Sätzen beantworten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/questions/coalition.py" line="+44"/>
+        <location filename="../../app/sfumato/analysis/questions/coalition.py" line="+48"/>
         <source>{where}: {told}</source>
         <translation>{where}: {told}</translation>
     </message>
@@ -14640,7 +14640,7 @@ Rückgabewerte:
         <translation>Bewerten, was Empfänger durch Zusammenlegen ihrer Freigaben erfahren.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/questions/numbers.py" line="+37"/>
+        <location filename="../../app/sfumato/analysis/questions/numbers.py" line="+41"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -15069,7 +15069,7 @@ Rückgabewerte:
         <translation>Prüfen, was Anzahlen mit Laplace-Rauschen über kleine Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+98"/>
+        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+98"/>
         <source>No group has more than {size:,} {size:record|records}.</source>
         <translation>Keine Gruppe hat mehr als {size:,} {size:Datensatz|Datensätze}.</translation>
     </message>
@@ -15100,12 +15100,12 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/audit_answers.py" line="+363"/>
-        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+1"/>
+        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+1"/>
         <source>Within ε</source>
         <translation>Innerhalb von ε</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+64"/>
+        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+64"/>
         <source>Most frequent</source>
         <translation>Am häufigsten</translation>
     </message>
@@ -15173,7 +15173,7 @@ Rückgabewerte:
         <translation>wie viel Prozent der Personen in der Klasse der ersten Tabelle auch in allen anderen Klassen sind; 0, wo niemand es weiß</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+39"/>
         <source>One person in all tables</source>
         <translation>Eine Person in allen Tabellen</translation>
     </message>
@@ -15312,7 +15312,7 @@ Rückgabewerte:
         <translation>mit --counts: wie sie heißen (Standard: der Name der Datei)</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="-259"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-259"/>
         <source>no public column</source>
         <translation>keine öffentliche Spalte</translation>
     </message>
@@ -15322,7 +15322,7 @@ Rückgabewerte:
         <translation>sfumato: --name, --people und --column gehören zu --counts DATEI</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/composition.py" line="-41"/>
+        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="-41"/>
         <source>Our own table takes no part: {problem}</source>
         <translation>Unsere eigene Tabelle nimmt nicht teil: {problem}</translation>
     </message>
@@ -15882,7 +15882,7 @@ Rückgabewerte:
         <translation>Das Projekt und sein Freigabeverzeichnis sind so, wie Sfumato sie geschrieben hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_tables.py" line="-27"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-27"/>
         <source>The project allows {most}.</source>
         <translation>Das Projekt lässt {most} zu.</translation>
     </message>
@@ -15903,25 +15903,25 @@ Rückgabewerte:
         <translation>Nicht gezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/record_losses.py" line="+9"/>
+        <location filename="../../app/sfumato/analysis/disclosure/record_losses.py" line="+9"/>
         <source>Records were released from {editions} {editions:edition|editions} of the table: of a record that changed meanwhile, these tell more than is counted.</source>
         <translation>Datensätze wurden aus {editions} {editions:Ausgabe|Ausgaben} der Tabelle freigegeben: Über einen Datensatz, der sich inzwischen geändert hat, sagen sie mehr, als gezählt ist.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_tables.py" line="+11"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+11"/>
         <source>With this table {recipient} has ε = {total} of {whom} in all: {records} by released records and {tables} by tables of counts. All recipients together have {together}, and no coalition has more.</source>
         <translation>Mit dieser Tabelle hat {recipient} insgesamt ε = {total} für {whom}: {records} durch die Freigabe von Datensätzen und {tables} durch Zähltabellen. Alle Empfänger zusammen haben {together}, und keine Koalition hat mehr.</translation>
     </message>
     <message>
-        <location line="+23"/>
         <location filename="../../app/sfumato/analysis/releasing.py" line="+82"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+23"/>
         <location filename="../../app/sfumato/commands/shared/command.py" line="+2"/>
         <source>Seal and ledger</source>
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location line="+9"/>
-        <location filename="../../app/sfumato/analysis/releasing.py" line="+15"/>
+        <location line="+15"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+9"/>
         <source>{name} approved it.</source>
         <translation>{name} hat sie genehmigt.</translation>
     </message>
@@ -15952,7 +15952,7 @@ Rückgabewerte:
         <translation>eine öffentliche Spalte, anhand derer ein Angreifer Personen sucht; mehrfach möglich. Ohne Angabe alle Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="-200"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-200"/>
         <source>Which sensitive attribute is meant is not clear.</source>
         <translation>Welches sensible Merkmal gemeint ist, ist nicht klar.</translation>
     </message>
@@ -15962,13 +15962,13 @@ Rückgabewerte:
         <translation>{column} ist kein sensibles Merkmal mit einer Liste von Werten.</translation>
     </message>
     <message>
+        <location line="+3"/>
         <location filename="../../app/sfumato/analysis/questions/record.py" line="-51"/>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="+3"/>
         <source>Name one with --attribute: {known}.</source>
         <translation>Nennen Sie eines mit --attribute: {known}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="+2"/>
+        <location line="+2"/>
         <source>there is none</source>
         <translation>es gibt keines</translation>
     </message>
@@ -16214,7 +16214,7 @@ Rückgabewerte:
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/traced_files.py" line="+59"/>
+        <location filename="../../app/sfumato/analysis/disclosure/traced_files.py" line="+59"/>
         <source>{name}, compared by its counts.</source>
         <translation>{name}, verglichen anhand der Anzahlen.</translation>
     </message>
@@ -19518,7 +19518,7 @@ Rückgabewerte:
         <translation>Eine Übergangsmatrix gibt an, mit welcher Wahrscheinlichkeit jeder Wert als jeder andere freigegeben wird.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/best_matrix.py" line="+97"/>
+        <location filename="../../app/sfumato/analysis/utility/best_matrix.py" line="+97"/>
         <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+103"/>
         <source>others</source>
         <translation>andere</translation>
@@ -20337,7 +20337,7 @@ Rückgabewerte:
         <translation>Blind</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/composition.py" line="-82"/>
+        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="-82"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/limits.py" line="+4"/>
         <source>Public columns</source>
         <translation>Öffentliche Spalten</translation>
@@ -20685,7 +20685,7 @@ Rückgabewerte:
         <translation>Die Werte verteilen sich mit Chi-Quadrat {statistic:,.1f} über den Wertebereich; erwartet wird etwa {freedom:,} (Wahrscheinlichkeit {shown}). {alarm}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="+236"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+236"/>
         <location filename="../../app/sfumato/engine/mechanisms/uniform/adoption.py" line="+8"/>
         <location filename="../../app/sfumato/report/sections.py" line="+47"/>
         <source>Level</source>
@@ -21208,7 +21208,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Spalte, deren Werte die wenigen Zeilen einer Person oder eines Haushalts gemeinsam haben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/pooled_rows.py" line="-5"/>
+        <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="-5"/>
         <location filename="../../app/sfumato/engine/table/repeated_units.py" line="-82"/>
         <location line="+19"/>
         <source>Looking for rows that belong together</source>
@@ -21344,7 +21344,7 @@ Rückgabewerte:
         <translation>ab wie vielen Datensätzen der angegebene Anteil in einer Gruppe gilt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/column_checks.py" line="+57"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+57"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+8"/>
         <source>Measured shares</source>
         <translation>Gemessene Anteile</translation>
@@ -24839,7 +24839,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen Abstand von höchstens {most:.2g}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/recipient_traceability.py" line="+78"/>
+        <location filename="../../app/sfumato/analysis/disclosure/recipient_traceability.py" line="+78"/>
         <source>{recipients} and {other} get the same values: nobody can tell from a leaked file which of them it comes from.</source>
         <translation>{recipients} und {other} erhalten dieselben Werte: Einer durchgesickerten Datei ist nicht anzusehen, von wem der beiden sie stammt.</translation>
     </message>
@@ -24944,7 +24944,7 @@ Rückgabewerte:
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/attacker.py" line="-256"/>
+        <location filename="../../app/sfumato/analysis/disclosure/attacker.py" line="-256"/>
         <location filename="../../app/sfumato/project/release/table_survey.py" line="+318"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
@@ -24982,12 +24982,12 @@ Rückgabewerte:
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/person_found.py" line="-114"/>
+        <location filename="../../app/sfumato/analysis/disclosure/person_found.py" line="-114"/>
         <source>The table is read in parts: which numbers are common is known from {some:,} of its {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/person_rows.py" line="+143"/>
+        <location filename="../../app/sfumato/analysis/disclosure/person_rows.py" line="+143"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
     </message>
@@ -25375,7 +25375,7 @@ Rückgabewerte:
         <translation>Auch über {names} verrät die Datei mit dem höchsten Vertrauen schon alles, was alle zusammen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/holdings.py" line="-222"/>
+        <location filename="../../app/sfumato/analysis/coalitions/holdings.py" line="-222"/>
         <source>{best} holds the true {attribute}.</source>
         <translation>{best} hat {attribute} im Original.</translation>
     </message>
@@ -27012,9 +27012,9 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="-84"/>
-        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="-13"/>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="-6"/>
+        <location filename="../../app/sfumato/analysis/coalitions/coalitions.py" line="-84"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-6"/>
+        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="-13"/>
         <location filename="../../app/sfumato/project/verification/rows.py" line="-152"/>
         <location filename="../../app/sfumato/project/verification/verify.py" line="-178"/>
         <location filename="../../app/sfumato/report/sections.py" line="+125"/>
@@ -27386,7 +27386,7 @@ Rückgabewerte:
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/material.py" line="+204"/>
+        <location filename="../../app/sfumato/report/material.py" line="+214"/>
         <source>Reading the ledger</source>
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
@@ -27410,7 +27410,7 @@ Rückgabewerte:
         <translation>unverändert freigegeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/since_release.py" line="+90"/>
+        <location filename="../../app/sfumato/analysis/editions/since_release.py" line="+90"/>
         <source>not protected in this way then</source>
         <translation>damals nicht so geschützt</translation>
     </message>
@@ -27483,7 +27483,7 @@ Rückgabewerte:
         <translation>weggelassen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/board.py" line="+327"/>
+        <location filename="../../app/sfumato/analysis/planning/board.py" line="+327"/>
         <source>Not protected yet.</source>
         <translation>Noch nicht geschützt.</translation>
     </message>
@@ -27494,12 +27494,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+128"/>
-        <location filename="../../app/sfumato/analysis/worth.py" line="+354"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="+354"/>
         <source>Working out what {name} gets</source>
         <translation>Es wird berechnet, was {name} bekommt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/since_release.py" line="-110"/>
+        <location filename="../../app/sfumato/analysis/editions/since_release.py" line="-110"/>
         <source>it was withdrawn on {day}</source>
         <translation>sie wurde am {day} zurückgenommen</translation>
     </message>
@@ -27909,7 +27909,7 @@ Rückgabewerte:
         <translation>{how} in {count} von {made}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/since_release.py" line="-53"/>
+        <location filename="../../app/sfumato/analysis/editions/since_release.py" line="-53"/>
         <location filename="../../app/sfumato/report/sections.py" line="+11"/>
         <source>as a pseudonym</source>
         <translation>als Pseudonym</translation>
@@ -27929,7 +27929,7 @@ Rückgabewerte:
         <translation>vergröbert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/since_release.py" line="+4"/>
+        <location filename="../../app/sfumato/analysis/editions/since_release.py" line="+4"/>
         <location filename="../../app/sfumato/report/sections.py" line="+3"/>
         <source>in bins</source>
         <translation>in Klassen</translation>
@@ -27955,12 +27955,12 @@ Rückgabewerte:
         <translation>Sensibles Merkmal: {key}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/count_answers.py" line="-48"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+3"/>
+        <location filename="../../app/sfumato/analysis/previews/count_answers.py" line="-48"/>
         <location line="+42"/>
-        <location filename="../../app/sfumato/analysis/count_tables.py" line="+258"/>
-        <location filename="../../app/sfumato/analysis/open_columns.py" line="-2"/>
         <location filename="../../app/sfumato/analysis/questions/record.py" line="+11"/>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="+3"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+258"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="-2"/>
         <location filename="../../app/sfumato/report/decision.py" line="-119"/>
         <location filename="../../app/sfumato/report/history.py" line="-96"/>
         <location line="+13"/>
@@ -27988,22 +27988,22 @@ Rückgabewerte:
         <translation>Nach einem früheren Regelwerk freigegeben: {key}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/material.py" line="+42"/>
+        <location filename="../../app/sfumato/report/material.py" line="+44"/>
         <source>What is held can&apos;t be weighed together. {problem}</source>
         <translation>Was vorliegt, lässt sich nicht zusammen bewerten. {problem}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions.py" line="-16"/>
+        <location filename="../../app/sfumato/analysis/coalitions/coalitions.py" line="-16"/>
         <source>What members restore, alone and together.</source>
         <translation>Was Mitglieder wiederherstellen, allein und gemeinsam.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="-141"/>
+        <location filename="../../app/sfumato/analysis/coalitions/pooled_numbers.py" line="-141"/>
         <source>What stays open as releases are put together.</source>
         <translation>Was offen bleibt, wenn Freigaben zusammengelegt werden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/open_columns.py" line="+13"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="+13"/>
         <source>What the columns released unchanged tell, by estimates that were tried on this table; somebody may know a better one.</source>
         <translation>Was die unverändert freigegebenen Spalten verraten, nach Schätzungen, die an dieser Tabelle erprobt wurden; jemand kennt womöglich eine bessere.</translation>
     </message>
@@ -28018,13 +28018,13 @@ Rückgabewerte:
         <translation>Anteile der Personen, deren Wert richtig geraten wird:</translation>
     </message>
     <message>
-        <location line="-20"/>
-        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="+69"/>
+        <location filename="../../app/sfumato/analysis/coalitions/pooled_numbers.py" line="+69"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="-20"/>
         <source>Attribute</source>
         <translation>Merkmal</translation>
     </message>
     <message>
-        <location line="-437"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="-437"/>
         <source>What is revealed about one is revealed about the others: protect them together.</source>
         <translation>Was über eine verraten wird, ist auch über die anderen verraten: Schützen Sie sie gemeinsam.</translation>
     </message>
@@ -28044,14 +28044,14 @@ Rückgabewerte:
         <translation>Freigabe</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="-4"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-4"/>
         <source>Of groups</source>
         <translation>Von Gruppen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="+2"/>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="+2"/>
-        <location filename="../../app/sfumato/analysis/traced_files.py" line="-5"/>
+        <location line="+2"/>
+        <location filename="../../app/sfumato/analysis/disclosure/traced_files.py" line="-5"/>
+        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+2"/>
         <location filename="../../app/sfumato/report/sections.py" line="+64"/>
         <source>Share</source>
         <translation>Anteil</translation>
@@ -28097,7 +28097,7 @@ Rückgabewerte:
         <translation>Die Tabelle hat weniger als {threshold} {threshold:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/next_edition.py" line="+31"/>
+        <location filename="../../app/sfumato/analysis/editions/next_edition.py" line="+31"/>
         <source>The table is the one that the project has: nothing has changed.</source>
         <translation>Die Tabelle ist die des Projekts: Nichts hat sich geändert.</translation>
     </message>
@@ -28188,7 +28188,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+10"/>
-        <location filename="../../app/sfumato/analysis/worth.py" line="-63"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="-63"/>
         <location line="+7"/>
         <location filename="../../app/sfumato/report/sections.py" line="+46"/>
         <source>Column</source>
@@ -28225,12 +28225,12 @@ Rückgabewerte:
         <translation>in Klassen freigegeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/small_groups.py" line="-3"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-3"/>
         <source>Groups estimated closely</source>
         <translation>Genau schätzbare Gruppen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/composition.py" line="-4"/>
+        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="-4"/>
         <source>Classes</source>
         <translation>Klassen</translation>
     </message>
@@ -28302,7 +28302,7 @@ Rückgabewerte:
         <translation>Format</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/column_checks.py" line="-25"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-25"/>
         <location filename="../../app/sfumato/report/history.py" line="+0"/>
         <source>Levels</source>
         <translation>Stufen</translation>
@@ -28563,12 +28563,12 @@ Rückgabewerte:
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/noisy_counts.py" line="-92"/>
+        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="-92"/>
         <source>Noisy counts are examined</source>
         <translation>Verrauschte Anzahlen sind geprüft</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/pooled_numbers.py" line="-170"/>
+        <location filename="../../app/sfumato/analysis/coalitions/pooled_numbers.py" line="-170"/>
         <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+64"/>
         <source>Guessing every record</source>
         <translation>Jeder Datensatz wird geschätzt</translation>
@@ -29434,7 +29434,7 @@ Rückgabewerte:
         <translation>Nennen Sie alle, oder entfernen Sie zuerst diesen Eintrag: --remove</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/best_matrix.py" line="-11"/>
+        <location filename="../../app/sfumato/analysis/utility/best_matrix.py" line="-11"/>
         <source>With the retention probabilities in force, {before:.1%} of the records keep their value (worth {worth_before}); with the best matrix within the limits, {after:.1%} do (worth {worth_after}).</source>
         <translation>Mit den geltenden Beibehaltungswahrscheinlichkeiten behalten {before:.1%} der Datensätze ihren Wert (so viel wert wie {worth_before}); mit der besten Matrix innerhalb der Grenzen sind es {after:.1%} (so viel wert wie {worth_after}).</translation>
     </message>
@@ -29479,7 +29479,7 @@ Rückgabewerte:
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/best_matrix.py" line="+8"/>
+        <location filename="../../app/sfumato/analysis/utility/best_matrix.py" line="+8"/>
         <source>The best matrix would give away counts of {columns} that its promise does not include: the frequencies were measured in the table.</source>
         <translation>Die beste Matrix würde Anzahlen von {columns} preisgeben, die ihre Zusicherung nicht enthält: Die Häufigkeiten wurden in der Tabelle gemessen.</translation>
     </message>
@@ -29767,7 +29767,7 @@ Rückgabewerte:
         <translation>Wählen Sie weniger öffentliche Spalten, geben Sie ihnen Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/previewed_values.py" line="-82"/>
+        <location filename="../../app/sfumato/analysis/previews/previewed_values.py" line="-82"/>
         <source>Records are released by groups, and some rows of a table that is read in parts tell too little of values that are copied within them.</source>
         <translation>Datensätze werden nach Gruppen freigegeben, und einige Zeilen einer Tabelle, die in Teilen gelesen wird, sagen zu wenig über Werte, die innerhalb der Gruppen kopiert werden.</translation>
     </message>
@@ -29782,7 +29782,7 @@ Rückgabewerte:
         <translation>Die Gruppen werden angesehen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/column_checks.py" line="-151"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-151"/>
         <source>suspected codes</source>
         <translation>vermutete Codes</translation>
     </message>
@@ -29798,7 +29798,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+6"/>
-        <location filename="../../app/sfumato/analysis/verdicts.py" line="-5"/>
+        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="-5"/>
         <source>Codes among numbers</source>
         <translation>Codes unter Zahlen</translation>
     </message>
@@ -29825,7 +29825,7 @@ Rückgabewerte:
         <translation>{companion} wird unverändert freigegeben und verrät, warum {column} fehlt, etwa wer die Antwort verweigert hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/worth.py" line="-194"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="-194"/>
         <source>{column} is worth {worth} of {of:,}.</source>
         <translation>{column} ist {worth} von {of:,} wert.</translation>
     </message>
@@ -29845,10 +29845,10 @@ Rückgabewerte:
         <translation>Der am besten bekannte Anteil ist {best} wert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/mechanism_choice.py" line="+268"/>
+        <location filename="../../app/sfumato/analysis/utility/mechanism_choice.py" line="+268"/>
         <location line="+9"/>
-        <location filename="../../app/sfumato/analysis/mode_costs.py" line="+57"/>
-        <location filename="../../app/sfumato/analysis/worth.py" line="+2"/>
+        <location filename="../../app/sfumato/analysis/utility/mode_costs.py" line="+57"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="+2"/>
         <location line="+13"/>
         <location line="+13"/>
         <source>{told}</source>
@@ -29915,7 +29915,7 @@ Rückgabewerte:
         <translation>Es wird verglichen, was {names} schützt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/worth.py" line="+66"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="+66"/>
         <source>{column} shows * everywhere: nothing of it is left.</source>
         <translation>{column} zeigt überall *: Nichts bleibt von ihr.</translation>
     </message>
@@ -29935,7 +29935,7 @@ Rückgabewerte:
         <translation>{entry}: {error}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/worth_helps.py" line="+100"/>
+        <location filename="../../app/sfumato/analysis/utility/worth_helps.py" line="+100"/>
         <source>At no level would it be worth {wanted:.0f}.</source>
         <translation>Auf keiner Stufe wäre sie {wanted:.0f} wert.</translation>
     </message>
@@ -31055,7 +31055,7 @@ Rückgabewerte:
         <translation>{column} hat {count:,} {count:Wert|Werte}, die nicht in ihrem Wertebereich {count:ist|sind}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/worth.py" line="-91"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="-91"/>
         <source>A column is worth as many true records as a plain random sample needs to tell its shares, or its mean, as exactly. Fewer than 30 for the whole table are worthless.</source>
         <translation>Eine Spalte ist so viele wahre Datensätze wert, wie eine einfache Zufallsstichprobe braucht, um ihre Anteile oder ihren Mittelwert ebenso genau anzugeben. Weniger als 30 für die ganze Tabelle sind wertlos.</translation>
     </message>
@@ -31132,7 +31132,7 @@ Rückgabewerte:
         <translation>Was die Freigaben wert sind</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/mode_costs.py" line="-40"/>
+        <location filename="../../app/sfumato/analysis/utility/mode_costs.py" line="-40"/>
         <source>Exact test</source>
         <translation>Exakter Test</translation>
     </message>
@@ -31192,7 +31192,7 @@ Rückgabewerte:
         <translation>{rule}, {sampling} (wie eingestellt): {error:.0f} %.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/safe_plan.py" line="+78"/>
+        <location filename="../../app/sfumato/analysis/planning/safe_plan.py" line="+82"/>
         <source>Trusted partner</source>
         <translation>Vertrauenswürdiger Partner</translation>
     </message>
@@ -31332,7 +31332,7 @@ Rückgabewerte:
         <translation>{recipient} bekommt {column} bei ε = {epsilon:.3g}: Neben dem, was daran gemessen wird, ist die übliche Stufe nicht einzuhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/unit_price.py" line="+88"/>
+        <location filename="../../app/sfumato/analysis/utility/unit_price.py" line="+88"/>
         <source>At most {rows:,} {rows:row|rows} of a {unit} {rows:is|are} proposed, of up to {largest:,}: then means and shares are known best.</source>
         <translation>Höchstens {rows:,} {rows:Zeile|Zeilen} je {unit} {rows:wird|werden} vorgeschlagen, von bis zu {largest:,}: Dann sind Mittelwerte und Anteile am genauesten bekannt.</translation>
     </message>
@@ -31477,7 +31477,7 @@ Rückgabewerte:
         <translation>OK</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/board_moves.py" line="+78"/>
+        <location filename="../../app/sfumato/analysis/planning/board_moves.py" line="+78"/>
         <source>{column} is identifying: no release has it.</source>
         <translation>{column} ist identifizierend: Keine Freigabe enthält sie.</translation>
     </message>
@@ -31733,7 +31733,7 @@ Rückgabewerte:
         <translation>Spalten werden angesehen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/columns_left.py" line="+67"/>
+        <location filename="../../app/sfumato/analysis/coarsening/columns_left.py" line="+67"/>
         <source>Kept: {kept}. Shown as * to everybody, so best left out: {left}.</source>
         <translation>Es bleiben: {kept}. Allen als * gezeigt, also am besten weggelassen: {left}.</translation>
     </message>
@@ -31758,7 +31758,7 @@ Rückgabewerte:
         <translation>Zählen, was weitere Spalten kosten</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/undone_views.py" line="-255"/>
+        <location filename="../../app/sfumato/analysis/coarsening/undone_views.py" line="-255"/>
         <source>Columns that undo a view</source>
         <translation>Spalten, die eine Ansicht aufheben</translation>
     </message>
@@ -32503,12 +32503,12 @@ Rückgabewerte:
         <translation>Schreiben Sie ihn als Jahr-Monat-Tag, etwa 2027-12-31.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planned_views.py" line="+66"/>
+        <location filename="../../app/sfumato/analysis/planning/planned_views.py" line="+66"/>
         <source>Trying what single cells would keep</source>
         <translation>Probieren, was einzelne Zellen erhielten</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/verdicts.py" line="+71"/>
+        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+71"/>
         <source>Worthless</source>
         <translation>Wertlos</translation>
     </message>
@@ -32724,7 +32724,7 @@ Rückgabewerte:
         <translation>Entscheiden, wer was bekommt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/two_way.py" line="+102"/>
+        <location filename="../../app/sfumato/analysis/previews/two_way.py" line="+102"/>
         <source>The two columns have {count} {count:combination|combinations} of values; a table shows {most} at most.</source>
         <translation>Die beiden Spalten haben {count} {count:Kombination|Kombinationen} von Werten; eine Tabelle zeigt höchstens {most}.</translation>
     </message>
