@@ -154,7 +154,8 @@ def worked(root) -> Root:
             screen.press("ctrl+5")
             releases = root.home / "releases"
             screen.click_until(*PRIMARY, releases.is_dir)
-            screen.until(lambda: len(list(releases.iterdir())) == 3)
+            # A bundle that is being written has a name that begins with a dot.
+            screen.until(lambda: len(list(releases.glob("[!.]*"))) == 3)
             screen.press("ctrl+q")
             told, complaints = window.communicate(timeout=60)
         finally:
