@@ -101,20 +101,25 @@ def test_no_command_imports_what_it_works_with_before_it_runs():
     assert set(HEAVY).isdisjoint(imported)
 
 
-def test_a_command_imports_the_mechanisms_of_its_project_alone(made):
+def imported_by(command, made):
+    """Return the modules that a command has imported in the end, of a process of its own."""
     code = (
         "import sys; from sfumato.cli import main; code = main(sys.argv[1:]);"
         " print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, "policy", str(made.project)],
+        [sys.executable, "-c", code, command, str(made.project)],
         cwd=ROOT,
         env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
         capture_output=True,
         text=True,
         check=True,
     )
-    imported = set(ended.stderr.split())
+    return set(ended.stderr.split())
+
+
+def test_a_command_imports_the_mechanisms_of_its_project_alone(made):
+    imported = imported_by("policy", made)
     assert "sfumato.engine.mechanisms.uniform.mechanism" in imported
     others = {"laplace.mechanism", "reconstruction.mechanism", "hierarchical"}
     assert imported.isdisjoint(f"sfumato.engine.mechanisms.{name}" for name in others)
@@ -122,19 +127,7 @@ def test_a_command_imports_the_mechanisms_of_its_project_alone(made):
 
 
 def test_a_command_imports_the_reader_of_its_source_alone(made):
-    code = (
-        "import sys; from sfumato.cli import main; code = main(sys.argv[1:]);"
-        " print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code, "risk", str(made.project)],
-        cwd=ROOT,
-        env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    imported = set(ended.stderr.split())
+    imported = imported_by("risk", made)
     assert "sfumato.formats.tables.delimited" in imported
     assert imported.isdisjoint(f"sfumato.formats.tables.{name}" for name in ("excel", "parquet"))
     assert imported.isdisjoint(("sfumato.formats.tables.statistical", "pyarrow.parquet"))
@@ -145,19 +138,9 @@ def test_a_command_imports_the_reader_of_its_source_alone(made):
     "command", ["policy", "recipients", "attributes", "rules", "terms", "ledger", "seal"]
 )
 def test_a_command_that_needs_no_table_imports_no_pandas(made, command):
-    code = (
-        "import sys; from sfumato.cli import main; code = main(sys.argv[1:]);"
-        " print('pandas._libs' in sys.modules, file=sys.stderr); sys.exit(code)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code, command, str(made.project)],
-        cwd=ROOT,
-        env={**os.environ, "SFUMATO_PASSPHRASE": PASSPHRASE},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stderr.split()[-1] == "False"
+    imported = imported_by(command, made)
+    assert "sfumato.project.project_file" in imported
+    assert "pandas._libs" not in imported
 
 
 def test_a_reader_that_has_had_enough_is_no_fault(made):
