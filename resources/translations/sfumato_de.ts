@@ -12947,12 +12947,32 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Niemand in der Tabelle passt: Mit dem Bekannten zeigen diese Dateien keine Zeile dieser Person.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+8"/>
+        <source>record</source>
+        <translation>Datensatz</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>unit</source>
+        <translation>Einheit</translation>
+    </message>
+    <message>
+        <location line="+2"/>
         <source>One {what} of {all:,} fits: whoever has these files finds the person.</source>
         <translation>Genau 1 {what} von {all:,} passt: Wer diese Dateien hat, findet die Person.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+4"/>
+        <source>records</source>
+        <translation>Datensätze</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>units</source>
+        <translation>Einheiten</translation>
+    </message>
+    <message>
+        <location line="+3"/>
         <source>{count:,} of {all:,} {what} fit, and none is the person&apos;s with more than 1 in {of:,}.</source>
         <translation>Passende {what}: {count:,} von {all:,}; die Wahrscheinlichkeit, zur Person zu gehören, ist nirgends größer als 1 zu {of:,}.</translation>
     </message>
@@ -17881,21 +17901,21 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+8"/>
-        <source>A share of {share:g} is {records} {records:person|people}, and at most {most} can be in all these classes.</source>
-        <translation>Ein Anteil von {share:g} sind {records} {records:Person|Personen}, und höchstens {most} können in all diesen Klassen sein.</translation>
+        <source>A share of {share:.1%} is {records} {records:person|people}, and at most {most} can be in all these classes.</source>
+        <translation>Ein Anteil von {share:.1%} sind {records} {records:Person|Personen}, und höchstens {most} können in all diesen Klassen sein.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+9"/>
+        <source>A share of {share:.1%} is {records} {records:person|people}, and at least {least} must be in all these classes: too few others have their values.</source>
+        <translation>Ein Anteil von {share:.1%} sind {records} {records:Person|Personen}, und mindestens {least} müssen in all diesen Klassen sein: Zu wenige andere haben deren Werte.</translation>
+    </message>
+    <message>
+        <location line="-7"/>
         <source>Choose a smaller share.</source>
         <translation>Wählen Sie einen kleineren Anteil.</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <source>A share of {share:g} is {records} {records:person|people}, and at least {least} must be in all these classes: too few others have their values.</source>
-        <translation>Ein Anteil von {share:g} sind {records} {records:Person|Personen}, und mindestens {least} müssen in all diesen Klassen sein: Zu wenige andere haben ihre Werte.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
+        <location line="+9"/>
         <source>Choose a larger share.</source>
         <translation>Wählen Sie einen größeren Anteil.</translation>
     </message>
@@ -22984,17 +23004,12 @@ Rückgabewerte:
         <translation>Beschriftungen von {column} sind auf die {longest} {longest:Byte|Bytes} gekürzt, die {title} zulässt.</translation>
     </message>
     <message>
-        <location line="+31"/>
-        <source>Empty texts of {column} are missing: {title} knows no difference.</source>
-        <translation>Leere Texte von {column} fehlen in der Datei: {title} kennt keinen Unterschied.</translation>
-    </message>
-    <message>
-        <location line="+50"/>
+        <location line="+83"/>
         <source>{count} {count:label|labels} of {column} {count:is|are} left out: {title} labels whole numbers only.</source>
         <translation>{count} {count:Beschriftung|Beschriftungen} von {column} {count:ist|sind} weggelassen: {title} beschriftet nur ganze Zahlen.</translation>
     </message>
     <message>
-        <location line="-54"/>
+        <location line="-56"/>
         <source>texts with a NUL character</source>
         <translation>Texte mit einem NUL-Zeichen</translation>
     </message>
@@ -23004,7 +23019,12 @@ Rückgabewerte:
         <translation>Texte, die mit Leerzeichen enden</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+3"/>
+        <source>Empty texts of {column} are missing values here: {title} can&apos;t tell them apart.</source>
+        <translation>Leere Texte von {column} sind hier fehlende Werte: {title} kann beides nicht unterscheiden.</translation>
+    </message>
+    <message>
+        <location line="+10"/>
         <source>times finer than a millisecond</source>
         <translation>Zeiten, die feiner als eine Millisekunde sind</translation>
     </message>

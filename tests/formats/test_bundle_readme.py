@@ -198,7 +198,9 @@ def test_what_a_file_cannot_hold_is_said_where_it_is_read(tmp_path):
         (tmp_path / name).mkdir()
         write_bundle(contents, tmp_path / name, name, Silent())
         text = (tmp_path / name / "README.md").read_text(encoding="utf-8")
-        said[name] = "- Empty texts of “word” are missing: " in text.split("## Read the data")[1]
+        said[name] = (
+            "- Empty texts of “word” are missing values here: " in text.split("## Read the data")[1]
+        )
     assert said == {name: name in {"sav", "dta"} for name in FORMATS}
 
 

@@ -194,7 +194,7 @@ def test_blanks_at_the_end_of_a_text_are_refused_by_spss_and_kept_by_stata(tmp_p
 def test_empty_texts_become_missing_and_it_is_said(tmp_path, ending):
     table = Table(pd.DataFrame({"x": ["a", "", "b"]}))
     [told] = write_table(table, tmp_path / f"t.{ending}", ending, Silent()).losses
-    assert told.startswith("Empty texts of x are missing: ")
+    assert told.startswith("Empty texts of x are missing values here: ")
     assert plain(read(tmp_path / f"t.{ending}").table.frame["x"]) == ["a", None, "b"]
 
 

@@ -245,23 +245,23 @@ def found_sentence(found: PersonFound) -> str:
         "surest": found.surest,
     }
     if found.remaining == 1:
-        what = "unit" if of_units else "record"
+        what = Sentence("unit") if of_units else Sentence("record")
         return Sentence(
             "One {what} of {all:,} fits: whoever has these files finds the person.",
-            what=Sentence(what),
+            what=what,
             **details,
         )
-    what = "units" if of_units else "records"
+    what = Sentence("units") if of_units else Sentence("records")
     if found.surest < _RARELY:
         return Sentence(
             "{count:,} of {all:,} {what} fit, and none is the person's with more than 1 in {of:,}.",
-            what=Sentence(what),
+            what=what,
             of=int(1.0 / found.surest),
             **details,
         )
     return Sentence(
         "{count:,} of {all:,} {what} fit; the likeliest is the person's with {surest:.1%}.",
-        what=Sentence(what),
+        what=what,
         **details,
     )
 

@@ -228,7 +228,7 @@ def imaginary_tables(
     least, most = int(bounds.least.sum()), int(bounds.most.sum())
     if records > most:
         raise DiversityError(
-            "A share of {share:g} is {records} {records:person|people}, and at most {most} can be"
+            "A share of {share:.1%} is {records} {records:person|people}, and at most {most} can be"
             " in all these classes.",
             "Choose a smaller share.",
             share=correlation,
@@ -237,7 +237,7 @@ def imaginary_tables(
         )
     if records < least:
         raise DiversityError(
-            "A share of {share:g} is {records} {records:person|people}, and at least {least} must"
+            "A share of {share:.1%} is {records} {records:person|people}, and at least {least} must"
             " be in all these classes: too few others have their values.",
             "Choose a larger share.",
             share=correlation,

@@ -405,7 +405,9 @@ class _Maker:
         if not self.rules.keeps_trailing_blanks:
             self._refuse(pc.ends_with(texts, " "), "texts that end in blanks")
         if pc.any(pc.equal(texts, "")).as_py():
-            self._lose("Empty texts of {column} are missing: {title} knows no difference.")
+            self._lose(
+                "Empty texts of {column} are missing values here: {title} can't tell them apart."
+            )
         if labels and not self.rules.labels_text:
             self._leave_labels_out(len(labels))
             labels = {}
