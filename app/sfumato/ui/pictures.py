@@ -35,7 +35,8 @@ from sfumato.ui.widgets.plot_view import PlotView
 
 LOOKS: Final = (Appearance.LIGHT, Appearance.DARK)
 USUAL_SIZE: Final = (1366, 768)
-PATIENCE_MILLISECONDS: Final = 60_000
+PATIENCE_MILLISECONDS: Final = 300_000
+"""A machine that is busy with other work takes several times as long as usual."""
 
 
 def save_pictures(project: ProjectFile, table: Table, folder: Path) -> tuple[Path, ...]:
@@ -79,14 +80,22 @@ def save_pictures(project: ProjectFile, table: Table, folder: Path) -> tuple[Pat
 
 
 def settle(session: Session, held: Collection[Job] = ()) -> None:
-    """Let every running job end and its result be shown, but of those that are held."""
+    """Let every running job end and its result be shown, but of those that are held.
+
+    Raises
+    ------
+    TimeoutError
+        If a job has not ended within `PATIENCE_MILLISECONDS`: what would be drawn is half done.
+    """
     clock = QElapsedTimer()
     clock.start()
     for _ in range(3):
         QCoreApplication.processEvents()
     wake = QTimer()  # else nothing might end the wait; a wait with a limit would not wait at all
     wake.start(20)
-    while set(session.runner.jobs).difference(held) and clock.elapsed() < PATIENCE_MILLISECONDS:
+    while running := set(session.runner.jobs).difference(held):
+        if clock.elapsed() > PATIENCE_MILLISECONDS:
+            raise TimeoutError(f"still running: {', '.join(job.title for job in running)}")
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
     wake.stop()
     for _ in range(3):

@@ -10,6 +10,7 @@ first, and then change places as long as that saves anything.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Final
@@ -433,45 +434,71 @@ class _PatternSearch:
         np.subtract.at(others, self._own_pattern[rows], counts)
         own, masks = np.nonzero(patterns >= 0)
         names, places = np.unique(patterns[own, masks], return_inverse=True)
-        stands = others[names]
-        choices, known = len(own), len(names)
-        alone = stands[places] >= self._k
-        costs = np.zeros(choices + known)
-        costs[:choices] = self._cost[masks] * counts[own]
-        each = np.arange(choices)
-        one = scipy.sparse.csr_array(
-            (np.ones(choices), (own, each)), shape=(len(rows), choices + known)
+        cost, taken = _cheapest(
+            counts.tobytes(),
+            own.astype(np.int64).tobytes(),
+            places.astype(np.int64).tobytes(),
+            (self._cost[masks] * counts[own]).tobytes(),
+            others[names].tobytes(),
+            self._k,
         )
-        # A pattern that stands has k records; whoever shows one that does not stand makes it.
-        enough = scipy.sparse.csr_array(
-            (
-                np.append(counts[own].astype(float), np.minimum(stands - self._k, 0).astype(float)),
-                (np.append(places, np.arange(known)), np.arange(choices + known)),
-            ),
-            shape=(known, choices + known),
-        )
-        wants = np.flatnonzero(~alone)
-        made = scipy.sparse.csr_array(
-            (
-                np.append(np.ones(len(wants)), -np.ones(len(wants))),
-                (np.tile(np.arange(len(wants)), 2), np.append(wants, choices + places[wants])),
-            ),
-            shape=(len(wants), choices + known),
-        )
-        standing = np.append(np.zeros(choices), (stands > 0) & (stands < self._k))
-        found = scipy.optimize.milp(
-            costs,
-            integrality=np.ones(choices + known, dtype=np.int64),
-            bounds=scipy.optimize.Bounds(standing, 1),
-            constraints=[
-                scipy.optimize.LinearConstraint(one, 1, 1),
-                scipy.optimize.LinearConstraint(enough, 0, np.inf),
-                scipy.optimize.LinearConstraint(made, -np.inf, 0),
-            ],
-            options={"node_limit": _NODES},
-        )
-        if found.x is None or found.fun > self._cost[self.choice[rows]] @ counts - 1e-6:
+        if cost > self._cost[self.choice[rows]] @ counts - 1e-6:
             return
-        taken = np.flatnonzero(found.x[:choices] > 0.5)
-        self._move(rows[own[taken]], masks[taken])
+        chosen = np.frombuffer(taken, dtype=np.int64)
+        self._move(rows[own[chosen]], masks[chosen])
         self._own_pattern[rows] = self._own(rows)
+
+
+@functools.lru_cache(maxsize=256)
+def _cheapest(
+    counted: bytes, owners: bytes, patterns: bytes, losses: bytes, standing: bytes, k: int
+) -> tuple[float, bytes]:
+    """Give every class one of the patterns that it may choose, as cheaply as possible.
+
+    Planning asks for the same rows again after each edit it tries, and an answer takes up to
+    seconds, so the latest are kept: hence bytes, of int64 for F classes and what these may choose:
+    whose each choice is, which pattern, what it costs (float64), and how many records of other
+    classes stand in each pattern.
+
+    Returns
+    -------
+    tuple of float and bytes
+        What the choices cost that are made, and which these are; infinity where none was found.
+    """
+    counts, own = np.frombuffer(counted, dtype=np.int64), np.frombuffer(owners, dtype=np.int64)
+    places, stands = np.frombuffer(patterns, dtype=np.int64), np.frombuffer(standing, np.int64)
+    choices, known = len(own), len(stands)
+    costs = np.append(np.frombuffer(losses), np.zeros(known))
+    one = scipy.sparse.csr_array(
+        (np.ones(choices), (own, np.arange(choices))), shape=(len(counts), choices + known)
+    )
+    # A pattern that stands has k records; whoever shows one that does not stand makes it.
+    enough = scipy.sparse.csr_array(
+        (
+            np.append(counts[own].astype(float), np.minimum(stands - k, 0).astype(float)),
+            (np.append(places, np.arange(known)), np.arange(choices + known)),
+        ),
+        shape=(known, choices + known),
+    )
+    wants = np.flatnonzero(stands[places] < k)
+    made = scipy.sparse.csr_array(
+        (
+            np.append(np.ones(len(wants)), -np.ones(len(wants))),
+            (np.tile(np.arange(len(wants)), 2), np.append(wants, choices + places[wants])),
+        ),
+        shape=(len(wants), choices + known),
+    )
+    found = scipy.optimize.milp(
+        costs,
+        integrality=np.ones(choices + known, dtype=np.int64),
+        bounds=scipy.optimize.Bounds(np.append(np.zeros(choices), (stands > 0) & (stands < k)), 1),
+        constraints=[
+            scipy.optimize.LinearConstraint(one, 1, 1),
+            scipy.optimize.LinearConstraint(enough, 0, np.inf),
+            scipy.optimize.LinearConstraint(made, -np.inf, 0),
+        ],
+        options={"node_limit": _NODES},
+    )
+    if found.x is None:
+        return np.inf, b""
+    return float(found.fun), np.flatnonzero(found.x[:choices] > 0.5).tobytes()
