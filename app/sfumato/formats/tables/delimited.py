@@ -270,7 +270,9 @@ def batches_of_delimited(
         return _known_in_parts(path, options, known)
 
     def read(block_size: int) -> Batches | None:
-        if least and _values_about(path, options, block_size) < least:
+        # Whatever ends a value takes a byte, so a small file need not be looked into.
+        small = path.stat().st_size < least
+        if least and (small or _values_about(path, options, block_size) < least):
             return None
         return _in_parts(path, options, context, block_size)
 
