@@ -49,7 +49,7 @@ def test_no_two_classes_have_one_name():
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
-MOST_KINDS_OF_TABLE = 4
+MOST_KINDS_OF_TABLE = 3
 """How often a table's kind is still asked for."""
 
 
@@ -65,6 +65,18 @@ def test_tables_in_memory_and_in_batches_are_told_apart_no_more_often_than_now()
                 asked += [f"{module.place}:{node.lineno}"] if named & kinds else []
     assert asked, "the test finds nothing to count"
     assert len(asked) <= MOST_KINDS_OF_TABLE, asked
+
+
+def test_the_source_table_is_passed_around_in_batches_alone():
+    """Whoever takes a table is handed all of it in one way, so that nobody asks which."""
+    either = [
+        f"{module.place}:{node.lineno}"
+        for module in modules("app/sfumato")
+        for node in module.nodes
+        if isinstance(node, ast.BinOp)
+        and {"Table", "BatchedTable"} <= {each.strip() for each in ast.unparse(node).split("|")}
+    ]
+    assert either == []
 
 
 def test_no_file_class_or_function_is_called_long_but_for_texts_that_are():

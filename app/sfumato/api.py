@@ -28,7 +28,6 @@ from sfumato.commands.init import MemoryRoom, document_for
 from sfumato.commands.shared.groups import names_of_recipients
 from sfumato.commands.shared.opening import read_text
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import descriptor_from
 from sfumato.formats.bundles.packages import description_at, package_at, table_file
 from sfumato.formats.options import typed_options
@@ -101,7 +100,7 @@ class Project:
         return tuple(self._file.releases)
 
     @cached_property
-    def _table(self) -> Table | BatchedTable:
+    def _table(self) -> BatchedTable:
         return open_table(self._file, self._memory, self._context)
 
     @cached_property

@@ -38,6 +38,7 @@ from sfumato.project.release.units import unit_of_columns
 from sfumato.project.source import read_source
 from tests.analysis.test_undone_views import surveyed as surveyed_regions
 from tests.household import household_survey
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE, noon
 from tests.samples.make_households import households
 
@@ -163,8 +164,8 @@ def accepted(name: str) -> tuple[Document, Table]:
 
 
 def with_views(document: Document, table: Table) -> Document:
-    document = with_proposed_ks(document, attributes_of(document, table), table)
-    return find_views(document, table, Silent())
+    document = with_proposed_ks(document, attributes_of(document, table), in_batches(table))
+    return find_views(document, in_batches(table), Silent())
 
 
 def findings(document: Document, table: Table, project: ProjectFile) -> tuple[Readiness, ...]:
@@ -173,7 +174,7 @@ def findings(document: Document, table: Table, project: ProjectFile) -> tuple[Re
 
 
 def _examined(document, table, project):
-    return looked_at(document, table, project.keys, Silent())
+    return looked_at(document, in_batches(table), project.keys, Silent())
 
 
 def refusals(found: tuple[Readiness, ...]) -> set[tuple[str, str]]:
@@ -196,7 +197,7 @@ def offered(found: tuple[Readiness, ...]) -> Iterator[tuple[str, Finding, Remedy
 def release_to_all(project, document, table, folder, recipients=RECIPIENTS) -> None:
     project.save_document(document)
     for recipient in recipients:
-        make_release(project, table, recipient, folder, "csv", Silent())
+        make_release(project, in_batches(table), recipient, folder, "csv", Silent())
 
 
 def helps(finding: Finding, recipient: str, after: tuple[Readiness, ...], remedy: Remedy) -> bool:
@@ -221,7 +222,7 @@ def read_again(remedy: Remedy, start: Document) -> tuple[Document, Table]:
     """Return what reading the table otherwise leads to; decisions are kept."""
     assert remedy.reading is not None
     table, source = read_source(Path(start.source.path), remedy.reading, Silent())
-    return replace(start, source=source), table
+    return replace(start, source=source), table.in_memory(Silent())
 
 
 def every_remedy(start: Document, table: Table, folder: Path) -> set[RemedyKind]:
@@ -372,7 +373,7 @@ def test_another_reading_leads_to_a_release(tmp_path):
     document, _ = accepted("visits as rows")
     columns = tuple(one for one in document.columns if one.name != "patient")
     document = replace(document, columns=columns, source=replace(source, notes=tuple(notes)))
-    assert RemedyKind.READ in every_remedy(document, table, tmp_path)
+    assert RemedyKind.READ in every_remedy(document, table.in_memory(Silent()), tmp_path)
 
 
 def test_every_kind_of_remedy_is_tried():

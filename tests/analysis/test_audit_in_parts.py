@@ -37,6 +37,7 @@ from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.release import batched_table
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 from tests.project import batched, test_long_adopted, test_long_groups, test_long_release
 from tests.project.test_long_leak import VIEWS, two_recipients
@@ -84,7 +85,7 @@ def both(project, document=None):
     """Yield all rows in memory and in parts."""
     for table in (whole_of(project), long_of(project)):
         folders = (project.path.parent,)
-        yield rows_of(document or project.document, table, project.keys, folders)
+        yield rows_of(document or project.document, in_batches(table), project.keys, folders)
 
 
 def subjects(rows):
@@ -279,8 +280,8 @@ def test_of_many_rows_some_are_compared_wherever_the_table_is_cut(ward, monkeypa
 
 
 def of_repeated(project, table, asked=()):
-    units = repeated_units(table, Silent(), asked)
-    rows = rows_of(project.document, table, project.keys)
+    units = repeated_units(in_batches(table), Silent(), asked)
+    rows = rows_of(project.document, in_batches(table), project.keys)
     pooled = pooled_rows(
         rows.document, rows.attributes(Silent()), units, (), ReleaseBasis.PLANNED, Silent()
     )
@@ -350,13 +351,14 @@ def test_records_released_by_groups_are_looked_at_in_parts(opened, monkeypatch, 
     cut(monkeypatch, size)
     project, long, table = opened()
     with project:
-        rows = [rows_of(project.document, each, project.keys) for each in (table, long)]
+        rows = [rows_of(project.document, in_batches(each), project.keys) for each in (table, long)]
         for about in (of_groups, of_desks, of_ways):
             whole, parts = map(about, rows)
             assert parts == whole
         whole, parts = (
             recipient_traceability.recipient_traceability(
-                rows_of(with_spacing(project.document, 0.01), each, project.keys), Silent()
+                rows_of(with_spacing(project.document, 0.01), in_batches(each), project.keys),
+                Silent(),
             )
             for each in (table, long)
         )
@@ -454,8 +456,8 @@ def test_the_audit_s_questions_are_answered_in_parts(ward, case):
     with ward(frame(), change) as project:
         found = []
         for table in (whole_of(project), long_of(project)):
-            rows = rows_of(project.document, table, project.keys)
-            asked = inputs_of(rows, table, (), rows.attributes(Silent()))
+            rows = rows_of(project.document, in_batches(table), project.keys)
+            asked = inputs_of(rows, in_batches(table), (), rows.attributes(Silent()))
             found.append([each.plain(name) for name, each in answers(asked, Silent()).items()])
         assert found[1] == found[0]
         assert len(found[0]) == 4
@@ -471,7 +473,7 @@ def test_a_row_that_does_not_fit_is_named_by_its_place_in_the_table(opened):
         entry = document.policy[1]
         first = int((table.frame["age"] > 70).to_numpy(bool, na_value=False).argmax()) + 1
         for each in (table, long):
-            rows = rows_of(document, each, project.keys)
+            rows = rows_of(document, in_batches(each), project.keys)
             with pytest.raises(DomainError, match=f"row {first}"):
                 attacker.attacked(rows, entry, ("sex", "age"), Silent())
 
@@ -480,7 +482,7 @@ def test_too_many_different_rows_are_refused_by_name(opened, monkeypatch):
     monkeypatch.setattr(attacker, "MOST_CELLS", 20)
     project, long, _ = opened()
     with project:
-        rows = rows_of(project.document, long, project.keys)
+        rows = rows_of(project.document, in_batches(long), project.keys)
         [ward_subject, illness] = subjects(rows)
         with pytest.raises(TableError, match="What is released of illness has more than 20"):
             open_desk(illness, Silent())

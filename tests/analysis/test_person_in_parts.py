@@ -25,6 +25,7 @@ from sfumato.project.document.model import Generalization
 from sfumato.project.publication.other_tables import look_at_other, open_other
 from sfumato.project.release import batched_table
 from sfumato.project.release.regenerate import released_last
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.batched import GRADES, ILLNESSES
 from tests.project.test_long_adopted import with_earlier
@@ -74,7 +75,7 @@ def find(project, table, known, basis=ReleaseBasis.PLANNED, context=None):
     if basis is ReleaseBasis.RELEASED:
         document = released_last(document, project.releases)
     folders = (project.path.parent,)
-    rows = rows_of(document, table, project.keys, folders, project.document)
+    rows = rows_of(document, in_batches(table), project.keys, folders, project.document)
     asked = (known, project.releases, basis, context or Silent())
     return find_person.find_person(rows, *asked)
 

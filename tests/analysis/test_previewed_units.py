@@ -20,6 +20,7 @@ from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import leaving_rows, material_of
 from tests.engine.numbers import stated_settings
+from tests.in_batches import in_batches
 from tests.project.making import new_project
 from tests.project.test_units import protected
 from tests.samples.make_households import households
@@ -56,7 +57,7 @@ def test_numbers_are_previewed_on_the_rows_that_leave_with_errors_by_cluster(tmp
     table = Table(frame)
     project = new_project(tmp_path, with_rents(frame))
     found = compute_numbers(asked(project, table, "rent"), Silent())
-    made = make_release(project, table, "Public", tmp_path / "out", "csv", Silent())
+    made = make_release(project, in_batches(table), "Public", tmp_path / "out", "csv", Silent())
     released = pd.read_csv(made.path / "data.csv")["rent"]
     left = leaving_rows(project.document, table, project.keys)
     (mean,) = [e for e in found.estimates.estimates if e.figure is Figure.MEAN]
@@ -98,7 +99,7 @@ def test_shares_are_previewed_with_weights_as_the_recipient_s_guide_makes_them(t
     spec = ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC)
     project = new_project(tmp_path, replace(document, columns=(*document.columns, spec)))
     table = Table(frame)
-    made = make_release(project, table, "Public", tmp_path / "out", "csv", Silent())
+    made = make_release(project, in_batches(table), "Public", tmp_path / "out", "csv", Silent())
     rows = pd.read_csv(made.path / "data.csv", keep_default_na=False)
     package = json.loads((made.path / "datapackage.json").read_text())
     fields = {
@@ -135,7 +136,7 @@ def test_numbers_are_previewed_with_weights_for_the_population(tmp_path, constan
     project = new_project(tmp_path, replace(document, columns=(*document.columns, spec)))
     table = Table(frame)
     found = compute_numbers(asked(project, table, "rent"), Silent())
-    made = make_release(project, table, "Public", tmp_path / "out", "csv", Silent())
+    made = make_release(project, in_batches(table), "Public", tmp_path / "out", "csv", Silent())
     rows = pd.read_csv(made.path / "data.csv")
     left = frame.iloc[leaving_rows(project.document, table, project.keys)]
     share = rows["weight"] / rows["weight"].sum()

@@ -34,6 +34,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient, Uni
 from sfumato.project.errors import ReleaseError
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.views import coarsening_of
+from tests.in_batches import in_batches
 from tests.project.counting_alone import alone_in_release
 from tests.project.whole_table import coarsened
 
@@ -326,7 +327,7 @@ def three_views(table, unit):
     document = replace(document, recipients=tuple(Recipient(n, level) for n in ("A", "B", "C")))
     for name, k in (("A", 2), ("B", 4), ("C", 9)):
         document = with_statement(document, name, k, 0.1)
-    return find_views(document, table, Silent())
+    return find_views(document, in_batches(table), Silent())
 
 
 def released_to(document, name, table):
@@ -391,8 +392,11 @@ def test_levels_are_chosen_by_the_same_unique_records_that_the_check_counts(unit
     recipients = (*document.recipients, Recipient("Nearest", level))
     document = replace(document, columns=columns, recipients=recipients)
     keys = KeyRing(bytes(32))
-    left = released_rows(document, table, keys, Silent())
-    seen = (*views_in(document, left, Silent()), *uncoarsened_views(document, left, Silent()))
+    left = released_rows(document, in_batches(table), keys, Silent())
+    seen = (
+        *views_in(document, in_batches(left), Silent()),
+        *uncoarsened_views(document, in_batches(left), Silent()),
+    )
     known = LeavingColumns(table, keys).of(document)
     found = examine(document, known, attributes_of(document, table), (), Silent())
     assert [each.recipient for each in seen] == ["A", "B", "C", "Nearest"]

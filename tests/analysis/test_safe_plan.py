@@ -25,6 +25,7 @@ from sfumato.project.release.release import make_release
 from sfumato.resources import resource_path
 from tests.analysis.test_accepted_proposals import companies, survey, visits
 from tests.household import household_survey
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE, noon
 from tests.proposed import proposed_columns
 
@@ -42,7 +43,7 @@ def planned(tmp_path, frame: pd.DataFrame, document: Document | None = None) -> 
     made, table = opened(frame)
     path = tmp_path / "made.sfumato"
     with ProjectFile.create(path, PASSPHRASE, document or made, cost=CHEAP, clock=noon) as project:
-        return propose_plan(project.document, table, project.keys, (), Silent())
+        return propose_plan(project.document, in_batches(table), project.keys, (), Silent())
 
 
 def smallest_class(data: pd.DataFrame, names: list[str]) -> int:
@@ -59,13 +60,15 @@ def test_releases_by_a_plan_are_made_and_keep_their_classes(tmp_path, name):
     document, table = opened(TABLES[name]())
     path = tmp_path / "made.sfumato"
     with ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon) as project:
-        plan = propose_plan(document, table, project.keys, (), Silent())
+        plan = propose_plan(document, in_batches(table), project.keys, (), Silent())
         assert plan.is_safe, [one.sentence for each in plan.after for one in each.standing]
         assert not plan.before
         project.save_document(plan.document)
         assert plan.document.recipients[0].name == "Trusted partner"
         for recipient in plan.document.recipients:
-            out = make_release(project, table, recipient.name, tmp_path / "out", "csv", Silent())
+            out = make_release(
+                project, in_batches(table), recipient.name, tmp_path / "out", "csv", Silent()
+            )
             data = pd.read_csv(out.path / "data.csv", dtype=str, keep_default_na=False)
             assert len(data) == table.rows
             open_names = [
@@ -83,7 +86,7 @@ def test_a_year_that_all_rows_share_hides_no_date_from_the_first_recipient():
     frame = pd.read_csv(resource_path("samples", "clinic.csv"), dtype={"postcode": str})[::5]
     frame["admission_date"] = pd.to_datetime(frame["admission_date"])
     document, table = opened(frame.reset_index(drop=True))
-    plan = propose_plan(document, table, KeyRing(bytes(range(32))), (), Silent())
+    plan = propose_plan(document, in_batches(table), KeyRing(bytes(range(32))), (), Silent())
     assert plan.is_safe
     details = {one.column: one for one in plan.worth[0].details}
     assert "admission_date" in details
@@ -94,7 +97,7 @@ def test_what_nobody_would_see_anything_of_in_a_short_table_is_left_out_by_name(
     frame = pd.read_csv(resource_path("samples", "clinic.csv"), dtype={"postcode": str}, nrows=30)
     frame["admission_date"] = pd.to_datetime(frame["admission_date"])
     document, table = opened(frame)
-    plan = propose_plan(document, table, KeyRing(bytes(range(32))), (), Silent())
+    plan = propose_plan(document, in_batches(table), KeyRing(bytes(range(32))), (), Silent())
     assert plan.is_safe
     hidden = [one.column for one in plan.worth[0].details if one.worthless]
     told = [str(one.told) for one in plan.steps]
@@ -161,7 +164,7 @@ def test_a_plan_can_be_stopped(tmp_path):
         ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon) as project,
         pytest.raises(Cancelled),
     ):
-        propose_plan(document, table, project.keys, (), watching)
+        propose_plan(document, in_batches(table), project.keys, (), watching)
     assert told
 
 
@@ -182,11 +185,13 @@ def test_sampled_figures_of_a_plan_are_those_of_its_releases(tmp_path):
     path = tmp_path / "made.sfumato"
     shares = []
     with ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon) as project:
-        plan = propose_plan(document, table, project.keys, (), Silent())
+        plan = propose_plan(document, in_batches(table), project.keys, (), Silent())
         project.save_document(plan.document)
         detail = {(one.recipient, one.column): one for each in plan.worth for one in each.details}
         for recipient in plan.document.recipients:
-            out = make_release(project, table, recipient.name, tmp_path / "out", "csv", Silent())
+            out = make_release(
+                project, in_batches(table), recipient.name, tmp_path / "out", "csv", Silent()
+            )
             data = pd.read_csv(out.path / "data.csv", dtype=str, keep_default_na=False)
             for (who, column), told in detail.items():
                 if who == recipient.name:

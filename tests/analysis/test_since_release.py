@@ -13,6 +13,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
+from tests.in_batches import in_batches
 from tests.project.making import new_project, table
 
 
@@ -20,7 +21,7 @@ from tests.project.making import new_project, table
 def released(tmp_path):
     """A project with a release to Clinic A."""
     project = new_project(tmp_path)
-    make_release(project, table(), "Clinic A", tmp_path / "out", "csv", Silent())
+    make_release(project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent())
     yield project
     project.close()
 

@@ -35,6 +35,7 @@ from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.releases import PANEL as RELEASES
 from sfumato.ui.state.insights import SurveyedTable
 from tests.cli.conftest import CommandLine
+from tests.in_batches import in_batches
 from tests.project.adopting import ILLNESSES, randomized
 from tests.project.making import CHEAP, PASSPHRASE, noon
 from tests.row_order import in_table_order
@@ -181,7 +182,7 @@ def material(line):
     """What a report of the project tells of."""
     with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
         table, _ = open_source(project.document, Silent(), beside=line.folder)
-        return collect(project, table, noon, Silent())
+        return collect(project, in_batches(table), noon, Silent())
 
 
 @pytest.fixture
@@ -193,7 +194,7 @@ def opened(qtbot, session, line):
     project = ProjectFile.open(copy, PASSPHRASE)
     table, document = open_source(project.document, Silent(), beside=line.folder)
     session.set_project(project)
-    session.attach_table(SurveyedTable.of(table), document)
+    session.attach_table(SurveyedTable.of(in_batches(table)), document)
     wait_for_jobs(qtbot, session)
 
     def see(kind):
@@ -350,7 +351,8 @@ def test_what_is_counted_of_a_release_fitted_to_an_adopted_one_is_in_its_file(li
     frame = ward()
     here = (frame["town"] == "Ayton").to_numpy()
     with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
-        table, _ = open_source(project.document, Silent(), beside=line.folder)
+        read, _ = open_source(project.document, Silent(), beside=line.folder)
+        table = read.in_memory(Silent())
         for each in found["answers"]:
             [path] = [
                 path
@@ -419,7 +421,8 @@ def test_what_a_single_record_shows_is_in_the_files(qtbot, opened, line):
     model = page.shown.tables[0].model()
     seen = {model.index(r, 0).data(): model.index(r, 2).data() for r in range(model.rowCount())}
     with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
-        table, _ = open_source(project.document, Silent(), beside=line.folder)
+        read, _ = open_source(project.document, Silent(), beside=line.folder)
+        table = read.in_memory(Silent())
         for name in RECIPIENTS:
             [path] = [p for p in (line.folder / "out").iterdir() if name.split()[0] in p.name]
             shown = in_table_order(project, path, table)["illness"]

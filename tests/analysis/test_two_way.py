@@ -26,6 +26,7 @@ from sfumato.project.document.model import (
 )
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of
+from tests.in_batches import in_batches
 from tests.project.making import new_project
 
 ILLNESSES, WARDS, SEXES = ("asthma", "cancer", "flu"), ("north", "south"), ("f", "m")
@@ -82,7 +83,9 @@ def test_a_table_is_what_inverting_both_matrices_gives_on_the_released_file(
     frame = patients()
     project = new_project(tmp_path, document())
     found = tables(project.document, Table(frame), project.keys).table(other, Silent())
-    made = make_release(project, Table(frame), "Institute", tmp_path / "out", "csv", Silent())
+    made = make_release(
+        project, in_batches(Table(frame)), "Institute", tmp_path / "out", "csv", Silent()
+    )
     data = pd.read_csv(made.path / "data.csv", dtype=str)
     seen = pd.crosstab(data["illness"], data[other], normalize=True)
     seen = seen.reindex(index=ILLNESSES, columns=values, fill_value=0.0).to_numpy()
@@ -174,7 +177,9 @@ def test_with_sampling_weights_the_population_s_table_is_estimated(tmp_path):
     weight = ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC)
     project = new_project(tmp_path, replace(made, columns=(*made.columns, weight)))
     found = tables(project.document, Table(frame), project.keys).table("sex", Silent())
-    made = make_release(project, Table(frame), "Institute", tmp_path / "out", "csv", Silent())
+    made = make_release(
+        project, in_batches(Table(frame)), "Institute", tmp_path / "out", "csv", Silent()
+    )
     data = pd.read_csv(made.path / "data.csv")
     seen = data.pivot_table("weight", "illness", "sex", "sum", fill_value=0.0)
     seen = seen.loc[list(ILLNESSES), list(SEXES)].to_numpy()

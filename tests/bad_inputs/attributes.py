@@ -16,6 +16,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
+from tests.in_batches import in_batches
 
 
 def value(make: Callable[[], object]) -> Callable[[Workshop], Act]:
@@ -37,7 +38,9 @@ def released(
 
         def act() -> object:
             with workshop.open() as project:
-                return make_release(project, table, "Public", workshop.out, "csv", Silent())
+                return make_release(
+                    project, in_batches(table), "Public", workshop.out, "csv", Silent()
+                )
 
         return act
 

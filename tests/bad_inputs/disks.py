@@ -15,6 +15,7 @@ from sfumato.formats.errors import CannotWrite, DiskFull
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import CHEAP, PASSPHRASE, Act, BadInput, Workshop
+from tests.in_batches import in_batches
 
 
 def interrupted(step: str, code: int) -> Callable[[Workshop], Act]:
@@ -29,7 +30,7 @@ def interrupted(step: str, code: int) -> Callable[[Workshop], Act]:
             with workshop.open() as project:
                 return make_release(
                     project,
-                    workshop.table(),
+                    in_batches(workshop.table()),
                     "Public",
                     workshop.folder / "another",
                     "csv",
@@ -78,7 +79,7 @@ def _new_project(workshop: Workshop) -> object:
 def _release(workshop: Workshop) -> object:
     with workshop.open() as project:
         out = workshop.folder / "another"
-        return make_release(project, workshop.table(), "Public", out, "csv", Silent())
+        return make_release(project, in_batches(workshop.table()), "Public", out, "csv", Silent())
 
 
 def _long_name(workshop: Workshop) -> Act:

@@ -13,6 +13,7 @@ from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Recipient
 from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
+from tests.in_batches import in_batches
 
 NAN = float("nan")
 
@@ -36,7 +37,9 @@ def _released(workshop: Workshop) -> Act:
 
     def act() -> object:
         with workshop.open() as project:
-            return make_release(project, workshop.table(), "Public", workshop.out, "csv", Silent())
+            return make_release(
+                project, in_batches(workshop.table()), "Public", workshop.out, "csv", Silent()
+            )
 
     return act
 

@@ -16,6 +16,7 @@ from sfumato.project.document.generalization import CriterionChoice, Generalizat
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.publication.publish import publish_table
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
+from tests.in_batches import in_batches
 
 HALVES = Taxonomy(tuple((str(20 + row), "20-39" if row < 20 else "40-59") for row in range(40)))
 """A hierarchy whose highest level still tells two classes apart."""
@@ -68,7 +69,7 @@ def publishing(
 
         def act() -> object:
             with workshop.open() as project:
-                return publish_table(project, table, workshop.out, "csv", Silent())
+                return publish_table(project, in_batches(table), workshop.out, "csv", Silent())
 
         return act
 
@@ -80,7 +81,7 @@ def nothing_decided(workshop: Workshop) -> Act:
 
     def act() -> object:
         with workshop.open() as project:
-            return publish_table(project, table, workshop.out, "csv", Silent())
+            return publish_table(project, in_batches(table), workshop.out, "csv", Silent())
 
     return act
 

@@ -19,6 +19,7 @@ from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import ReleaseError, SourceChanged, TargetExists
 from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import DIAGNOSES, Act, BadInput, Workshop
+from tests.in_batches import in_batches
 
 
 def releasing(
@@ -39,7 +40,12 @@ def releasing(
             table = Table(workshop.frame().head(rows))
             with workshop.open() as project:
                 return make_release(
-                    project, table, recipient, workshop.folder / out, format_name, Silent()
+                    project,
+                    in_batches(table),
+                    recipient,
+                    workshop.folder / out,
+                    format_name,
+                    Silent(),
                 )
 
         return act

@@ -20,6 +20,7 @@ from sfumato.project.document.model import TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from tests.bad_inputs.workshop import CHEAP, DIAGNOSES, PASSPHRASE, Workshop
+from tests.in_batches import in_batches
 
 ROWS = 60_000
 DISK_KILOBYTES = 512
@@ -82,11 +83,19 @@ def test_a_release_that_does_not_fit_leaves_nothing_and_can_be_made_elsewhere(
     with workshop.open() as project:
         before = project.ledger.entries
         with pytest.raises(DiskFull):
-            make_release(project, table, "Public", small_disk, format_name, Silent(), as_zip)
+            make_release(
+                project, in_batches(table), "Public", small_disk, format_name, Silent(), as_zip
+            )
         assert list(small_disk.iterdir()) == []
         assert project.ledger.entries == before
         made = make_release(
-            project, table, "Public", workshop.folder / "roomy", format_name, Silent(), as_zip
+            project,
+            in_batches(table),
+            "Public",
+            workshop.folder / "roomy",
+            format_name,
+            Silent(),
+            as_zip,
         )
     assert made.path.exists()
 

@@ -18,6 +18,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient, Tab
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.store.secret import ScryptCost
+from tests.in_batches import in_batches
 
 PASSPHRASE = "a long walk by the lake"
 CHEAP = ScryptCost(2**4)
@@ -97,7 +98,7 @@ class Workshop:
         self.out.mkdir()
         document = self.document()
         with ProjectFile.create(self.project_path, PASSPHRASE, document, cost=CHEAP) as project:
-            make_release(project, self.table(), "Office", self.out, "csv", Silent())
+            make_release(project, in_batches(self.table()), "Office", self.out, "csv", Silent())
 
     def change_document(self, **changes: Any) -> None:
         """Save another document in the project."""

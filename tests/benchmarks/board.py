@@ -21,6 +21,7 @@ import pandas as pd
 
 from sfumato.ui.state.insights import SurveyedTable
 from tests.benchmarks.harness import Case
+from tests.in_batches import in_batches
 
 BASELINE = "numpy.sort of one integer a row"
 ROWS, QUICK_ROWS = 1_000_000, 20_000
@@ -68,7 +69,7 @@ class Window:
         updates = QEvent.Type.UpdateRequest
         self._draw = partial(QCoreApplication.sendPostedEvents, self.window, updates)
         table = Table(table_of(rows))
-        self.session.open_table("Open", SurveyedTable.of(table), decided(table))
+        self.session.open_table("Open", SurveyedTable.of(in_batches(table)), decided(table))
         self.window.show_panel("policy")
         self.board: Any = self.window.panels["policy"].board  # type: ignore[attr-defined]
         self._less: dict[str, bool] = {}

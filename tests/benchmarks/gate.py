@@ -21,6 +21,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient, Uni
 from sfumato.project.release.release_columns import attributes_of, leaving_table
 from tests.benchmarks.harness import Case
 from tests.engine.numbers import stated_settings
+from tests.in_batches import in_batches
 
 BASELINE = "frame.duplicated(keep=False) on the columns that leave"
 NUMBERS = (90, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
@@ -132,7 +133,7 @@ def _views(rows: int) -> Iterator[Case]:
         decided = document if unit is None else document.with_unit(unit)
         for name, k in (("Institute", 3), ("Press", 5), ("Public", 20)):
             decided = with_statement(decided, name, k, 0.01)
-        decided = find_views(decided, leaving_table(decided, table, keys), Silent())
+        decided = find_views(decided, in_batches(leaving_table(decided, table, keys)), Silent())
         attributes = attributes_of(decided, table)
 
         def check(

@@ -42,7 +42,8 @@ Rows = npt.NDArray[np.int64]
 
 def documents() -> dict[str, tuple[Document, Table]]:
     path = Path(resource_path("samples", "clinic.csv"))
-    table, source = read_source(path, detect_options(path), Silent())
+    read, source = read_source(path, detect_options(path), Silent())
+    table = read.in_memory(Silent())
     text = resource_path("samples", "clinic.toml").read_text(encoding="utf-8")
     document = apply_rules(text, MemorySurvey(table), Document(source=source))
     found = {}

@@ -38,6 +38,7 @@ from sfumato.report.writing import draw, picture_kind, write_report
 from sfumato.ui.widgets.plot_view import PlotView
 from tests.campaigns import chance, runs, slow, tell
 from tests.campaigns.limits import files_no_longer_than, needs_limits
+from tests.in_batches import in_batches
 from tests.plots import data
 from tests.project import adopting
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon, table
@@ -93,8 +94,8 @@ def _of_table(format_name: str) -> Callable[[Path], Writer]:
 def _of_report(name: str) -> Callable[[Path], Writer]:
     def made(work: Path) -> Writer:
         with new_project(work) as project:
-            make_release(project, table(), "Clinic A", work / "out", "csv", Silent())
-            material = collect(project, table(), noon, Silent())
+            make_release(project, in_batches(table()), "Clinic A", work / "out", "csv", Silent())
+            material = collect(project, in_batches(table()), noon, Silent())
         report = compose(material, ReportOptions())
         pictures = [draw(picture, picture_kind(Path(name))) for picture in report.pictures]
         return Writer(name, lambda path: write_report(report, pictures, path))
@@ -209,7 +210,7 @@ def test_a_release_is_whole_or_gone_and_can_be_made_later(
             try:
                 with files_no_longer_than(limit):
                     made = make_release(
-                        project, rows, "Clinic A", out, format_name, Silent(), as_zip
+                        project, in_batches(rows), "Clinic A", out, format_name, Silent(), as_zip
                     )
             except DiskFull:
                 pass
@@ -217,7 +218,9 @@ def test_a_release_is_whole_or_gone_and_can_be_made_later(
             project.ledger.verify_chain()
             if made is None:
                 assert not out.exists() or list(out.iterdir()) == []
-                made = make_release(project, rows, "Clinic A", out, format_name, Silent(), as_zip)
+                made = make_release(
+                    project, in_batches(rows), "Clinic A", out, format_name, Silent(), as_zip
+                )
             assert list(out.iterdir()) == [made.path]
             assert project.releases[-1].state == "completed"
 

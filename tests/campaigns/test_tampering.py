@@ -26,6 +26,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.store import schema
 from sfumato.project.store.schema import read_contents, tables_of
 from tests.campaigns import chance
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon, table
 from tests.project.tampering import change, everything_in, put, rows
 from tests.thorough import some
@@ -56,7 +57,7 @@ def template(tmp_path_factory):
     folder = tmp_path_factory.mktemp("template")
     with new_project(folder) as project:
         project.record(EntryKind.OVERRIDE, {"reason": "agreed with the board"})
-        make_release(project, table(), "Clinic A", folder / "out", "csv", Silent())
+        make_release(project, in_batches(table()), "Clinic A", folder / "out", "csv", Silent())
         add_approver(project, "Ada", "another passphrase")
         interrupted(project, "Institute B", "noted")
         make_sheet(project, PASSPHRASE, lambda _sheet: None)
@@ -82,7 +83,7 @@ def interrupted(project, recipient, step):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sfumato.project.store.files.Staging.clear", lambda *_: None)
         with pytest.raises(Died):
-            make_release(project, table(), recipient, out, "csv", Silent(), at_step=die)
+            make_release(project, in_batches(table()), recipient, out, "csv", Silent(), at_step=die)
 
 
 @pytest.fixture

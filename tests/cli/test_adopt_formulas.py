@@ -14,6 +14,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry, Recipient, TableSource
 from sfumato.project.release.release import make_release
 from tests.cli.conftest import RULES
+from tests.in_batches import in_batches
 from tests.project.making import document, new_project
 
 RESULTS = ("-", "+", "=?", "clear")
@@ -52,7 +53,7 @@ def earlier_release(folder, escape_formulas):
     with new_project(folder, settled) as project:
         made = make_release(
             project,
-            table,
+            in_batches(table),
             "Old Clinic",
             folder / "out",
             "csv",

@@ -19,6 +19,7 @@ from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.ui.panels.audit import PANEL
 from sfumato.ui.panels.audit.pages import all_pages
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, noon
 from tests.ui.clinic import open_clinic, protected
 from tests.ui.hands import click, on_screen, settle
@@ -101,7 +102,7 @@ def test_it_is_asked_on_the_command_line(made, capsys):
 def test_it_has_a_section_in_the_report_of_the_house_alone(made):
     with ProjectFile.open(made.project, PASSPHRASE, read_only=True) as project:
         table, _ = open_source(project.document, Silent(), beside=made.folder)
-        material = collect(project, table, noon, Silent())
+        material = collect(project, in_batches(table), noon, Silent())
     outside = compose(material, ReportOptions(Audience.OUTSIDE))
     assert not any(section.title == "Made up" for section in outside.sections)
     inside = compose(material, ReportOptions())

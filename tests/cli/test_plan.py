@@ -19,6 +19,7 @@ from sfumato.project.release.release import make_plan, make_release
 from sfumato.project.release.workers import KeySource, read_plan, releaser_from
 from tests.cli.conftest import REASON
 from tests.cluster.sent import STRICT
+from tests.in_batches import in_batches
 from tests.project.batched import as_batch, hospital, hospital_document
 from tests.project.making import PASSPHRASE, table
 from tests.project.verifying import new_project
@@ -136,9 +137,11 @@ def test_a_plan_knows_the_rows_that_its_view_suppresses(tmp_path):
     document, table = hospital_document(view=STRICT), hospital()
     with new_project(tmp_path, document) as project:
         out, keys = tmp_path / "plan.json", tmp_path / "keys.bin"
-        record = make_plan(project, table, "Clinic A", out, keys, Silent())
+        record = make_plan(project, in_batches(table), "Clinic A", out, keys, Silent())
         assert record.details["view"]["suppressed"] > 0
-        bundle = make_release(project, table, "Clinic A", tmp_path / "out", "csv", Silent()).path
+        bundle = make_release(
+            project, in_batches(table), "Clinic A", tmp_path / "out", "csv", Silent()
+        ).path
     sent = read_plan(out)
     releaser = releaser_from(sent.to_json(), KeySource.in_file(keys))
     released, words = ordered(releaser, as_batch(table))

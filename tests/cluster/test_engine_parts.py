@@ -21,6 +21,7 @@ from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release, plan_of, sent_plan
 from sfumato.project.release.workers import KeySource
 from tests.cluster.sent import by_groups, forms_of
+from tests.in_batches import in_batches
 from tests.project.test_long_release import (
     VIEWS,
     bundle,
@@ -66,7 +67,9 @@ def by_engine(project, folder, format_name="parquet"):
     engines.check_engine(project.document, "dask")
     table = long_of(project)
     rows_by = engines.rows_by(table, "dask")
-    made = make_release(project, table, "Clinic A", folder, format_name, Silent(), rows_by=rows_by)
+    made = make_release(
+        project, in_batches(table), "Clinic A", folder, format_name, Silent(), rows_by=rows_by
+    )
     return {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
@@ -121,7 +124,7 @@ def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case,
 def sent_units(project, folder):
     """Put a plan's keys into a folder; return the plan and all its keys."""
     table = long_of(project)
-    prepared = PreparedTable(project, table)
+    prepared = PreparedTable(project, in_batches(table))
     plan, keys = sent_plan(project, plan_of(project, prepared, "Clinic A", "", Silent()), prepared)
     (folder / "keys.bin").write_bytes(keys.to_bytes())
     return plan, keys.to_bytes(), KeySource.in_file(folder / "keys.bin")

@@ -79,7 +79,7 @@ path = Path(table_file)
 table, source = read_source(path, detect_options(path), Silent())
 document = Document(title="Ward 7", source=source)
 document = apply_rules(
-    Path(rules).read_text(), MemorySurvey(table), document, noise=session.noise
+    Path(rules).read_text(), MemorySurvey(table.in_memory(Silent())), document, noise=session.noise
 )
 session.open_table("Open", SurveyedTable.of(table), document)
 window.show_panel("policy")

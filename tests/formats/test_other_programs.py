@@ -44,6 +44,7 @@ from tests.formats.awkward import (
 from tests.formats.haven import read_by_haven
 from tests.formats.reading import read
 from tests.formats.test_periods import SHOWN, sas, spss, stata
+from tests.in_batches import in_batches
 from tests.project.making import new_project
 
 LABELLED = {"sav", "zsav", "dta"}
@@ -166,7 +167,9 @@ def release_of(path, form, **changes):
     )
     with new_project(folder, made) as project:
         out = folder / "out"
-        release = make_release(project, table, "Public", out, form, Silent(), escape_formulas=False)
+        release = make_release(
+            project, in_batches(table), "Public", out, form, Silent(), escape_formulas=False
+        )
     return release.path / f"data.{form}"
 
 

@@ -24,6 +24,7 @@ from tests.engine.disclosure.group_cases import estimated_shares
 from tests.formats.bundles import code_blocks
 from tests.formats.r_syntax import r_problems
 from tests.formats.test_bundle_readme import run_python, run_r
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
 ROWS, GROUPS = 3000, 90
@@ -65,7 +66,9 @@ def bundles(tmp_path_factory):
         folder / "areas.sfumato", PASSPHRASE, document(), cost=CHEAP, clock=noon
     ) as project:
         made = {
-            name: make_release(project, table(), "Clinic A", folder / name, name, Silent()).path
+            name: make_release(
+                project, in_batches(table()), "Clinic A", folder / name, name, Silent()
+            ).path
             for name in ("csv", "dta")
         }
     limits = {**default_limits(), "sampling": "published"}
@@ -73,7 +76,9 @@ def bundles(tmp_path_factory):
     with ProjectFile.create(
         folder / "published.sfumato", PASSPHRASE, published, cost=CHEAP, clock=noon
     ) as project:
-        path = make_release(project, table(), "Clinic A", folder / "open", "csv", Silent()).path
+        path = make_release(
+            project, in_batches(table()), "Clinic A", folder / "open", "csv", Silent()
+        ).path
     return {**made, "published": path}
 
 
@@ -143,6 +148,8 @@ def test_a_column_of_noise_has_the_guide_of_noise(tmp_path):
     with ProjectFile.create(
         tmp_path / "areas.sfumato", PASSPHRASE, silent, cost=CHEAP, clock=noon
     ) as project:
-        path = make_release(project, table(), "Clinic A", tmp_path, "csv", Silent()).path
+        path = make_release(
+            project, in_batches(table()), "Clinic A", tmp_path, "csv", Silent()
+        ).path
     readme = (path / "README.md").read_text(encoding="utf-8")
     assert "nothing can be estimated" in " ".join(readme.split())

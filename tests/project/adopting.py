@@ -18,6 +18,7 @@ from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, RowMatch
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
+from tests.in_batches import in_batches
 from tests.row_order import in_table_order
 
 ILLNESSES = ("asthma", "cold", "flu", "gout", "measles")
@@ -126,7 +127,7 @@ def released(
 ) -> dict[float, np.ndarray]:
     shown = {}
     for name in recipients:
-        outcome = make_release(project, table, name, folder, "csv", Silent())
+        outcome = make_release(project, in_batches(table), name, folder, "csv", Silent())
         column = in_table_order(project, outcome.path, table)["illness"]
         shown[outcome.record.plans[0].level] = codes(column)
     return shown

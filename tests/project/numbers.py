@@ -17,6 +17,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import VerificationReport, verify_bundle
 from tests.engine.numbers import stated_settings
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
 ROWS = 600
@@ -78,11 +79,11 @@ def new_project(folder: Path, document: Document, name: str = "wages") -> Projec
 def release(
     project: ProjectFile, table: Table, folder: Path, recipient: str, format_name: str = "csv"
 ) -> Path:
-    return make_release(project, table, recipient, folder, format_name, Silent()).path
+    return make_release(project, in_batches(table), recipient, folder, format_name, Silent()).path
 
 
 def verify(project: ProjectFile, table: Table, path: Path) -> VerificationReport:
-    report = verify_bundle(project, table, path, Silent())
+    report = verify_bundle(project, in_batches(table), path, Silent())
     for check in report.checks:
         assert check.finding
         assert "P0007" not in check.finding

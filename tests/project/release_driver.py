@@ -20,6 +20,7 @@ from sfumato.project.count_tables.making import make_count_table
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import recover
 from sfumato.project.release.release import make_release
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, new_project, noon, table
 
 KILLED = 77
@@ -53,12 +54,12 @@ def release(folder, step, form=""):
     with ProjectFile.open(Path(folder) / "ward.sfumato", PASSPHRASE, clock=noon) as project:
         if form == "counts":
             recipient, out = project.document.recipients[0], Path(folder) / "out"
-            given = (project, table(), ["illness"], recipient, 1.0, out, context)
+            given = (project, in_batches(table()), ["illness"], recipient, 1.0, out, context)
             make_count_table(*given, dying_at(step))
             return
         make_release(
             project,
-            table(),
+            in_batches(table()),
             "Clinic A",
             Path(folder) / "out",
             "csv",

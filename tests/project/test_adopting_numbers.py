@@ -20,6 +20,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient, Tab
 from sfumato.project.errors import AdoptionError
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 from tests.project.making import new_project
 
@@ -80,8 +81,10 @@ def test_a_release_is_fitted_between_adopted_copies_and_verifies(tmp_path):
         document = adopt(document, "age + pay", found)
     assert sorted(file.level for file in adopted_files(document.policy[0].settings)) == [0.5, 2.0]
     with new_project(tmp_path, document) as project:
-        outcome = make_release(project, TABLE, "Clinic A", tmp_path / "out", "csv", Silent())
-        report = verify_bundle(project, TABLE, outcome.path, Silent())
+        outcome = make_release(
+            project, in_batches(TABLE), "Clinic A", tmp_path / "out", "csv", Silent()
+        )
+        report = verify_bundle(project, in_batches(TABLE), outcome.path, Silent())
     assert [check.finding for check in report.failed] == []
     titles = [check.title for check in report.checks]
     assert any("beside at-2.0-True" in title for title in titles)

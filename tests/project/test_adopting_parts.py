@@ -25,6 +25,7 @@ from sfumato.project.errors import AdoptionError
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project import adopting as made
 from tests.project.adopting import codes, files, released
 from tests.project.making import new_project
@@ -82,7 +83,7 @@ def test_what_a_holder_of_a_part_restores_is_told_from_the_records_it_has(tmp_pa
     for name, path in (("whole", whole), ("part", part_of(whole, HALF))):
         told = made.claim(path, 0.7, match=made.by_key(), holder="Old Clinic")
         document = adopt(settled(), "illness", made.examined(settled(), TABLE, told))
-        rows = rows_of(document, TABLE, KeyRing(bytes(32)))
+        rows = rows_of(document, in_batches(TABLE), KeyRing(bytes(32)))
         [entry] = document.policy
         asked = (document, entry, rows.attributes(Silent()), ())
         report = weigh_held(rows, holdings_of(*asked, ReleaseBasis.RELEASED), Silent())
@@ -101,8 +102,10 @@ def test_a_release_beside_a_part_verifies(tmp_path):
     told = made.claim(part_of(whole, HALF), 0.7, match=made.by_key(), holder="Old Clinic")
     with new_project(tmp_path, made.adopted(settled(), TABLE, told)) as project:
         for name in ("p 0.9", "p 0.7", "p 0.1"):
-            outcome = make_release(project, TABLE, name, tmp_path / "out", "csv", Silent())
-            report = verify_bundle(project, TABLE, outcome.path, Silent())
+            outcome = make_release(
+                project, in_batches(TABLE), name, tmp_path / "out", "csv", Silent()
+            )
+            report = verify_bundle(project, in_batches(TABLE), outcome.path, Silent())
             assert [check.finding for check in report.failed] == []
             assert any("beside Old Clinic" in check.title for check in report.checks)
 
@@ -183,9 +186,11 @@ def test_a_truncated_release_is_verified_beside_a_part_that_has_none_of_its_reco
     told = made.claim(part_of(whole, last), 0.7, match=made.by_key(), holder="Old Clinic")
     sorted_as_before = replace(settled(), rows_as_in_table="Public C joins by row number")
     with new_project(tmp_path, made.adopted(sorted_as_before, TABLE, told)) as project:
-        outcome = make_release(project, TABLE, "p 0.9", tmp_path / "out", "csv", Silent())
+        outcome = make_release(
+            project, in_batches(TABLE), "p 0.9", tmp_path / "out", "csv", Silent()
+        )
         data = outcome.path / "data.csv"
         data.write_text("".join(data.read_text().splitlines(keepends=True)[:2_001]))
-        report = verify_bundle(project, TABLE, outcome.path, Silent())
+        report = verify_bundle(project, in_batches(TABLE), outcome.path, Silent())
     assert report.failed
     assert not any("beside Old Clinic" in check.title for check in report.checks)

@@ -27,6 +27,7 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import trace_file
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project import adopting as made
 from tests.project.adopting import entry, files, released
 from tests.project.making import new_project, reopened
@@ -60,8 +61,10 @@ def test_the_ledger_records_an_adoption_with_the_first_release_and_only_once(tmp
 def test_releases_beside_adopted_ones_verify_and_are_examined_beside_them(tmp_path):
     project, _ = adopted_project(tmp_path, 0.7, 0.2)
     with project:
-        outcome = make_release(project, TABLE, "Clinic A", tmp_path / "out", "csv", Silent())
-        report = verify_bundle(project, TABLE, outcome.path, Silent())
+        outcome = make_release(
+            project, in_batches(TABLE), "Clinic A", tmp_path / "out", "csv", Silent()
+        )
+        report = verify_bundle(project, in_batches(TABLE), outcome.path, Silent())
     assert [check.finding for check in report.failed] == []
     titles = [check.title for check in report.checks]
     assert "illness beside Old 0.7: Retained values" in titles
@@ -80,7 +83,7 @@ def test_without_the_adopted_file_nothing_is_released_and_nothing_lost(tmp_path,
         before = project.ledger.entries
         message = {"gone": "is not at", "changed": "its contents changed"}[fate]
         with pytest.raises(AdoptionError, match=message):
-            make_release(project, TABLE, "Clinic A", tmp_path / "out", "csv", Silent())
+            make_release(project, in_batches(TABLE), "Clinic A", tmp_path / "out", "csv", Silent())
         assert project.ledger.entries == before
         assert not (tmp_path / "out").exists()
         path.write_bytes(kept)
@@ -119,7 +122,9 @@ def test_after_a_release_the_rungs_of_its_ladder_stay(tmp_path):
         check_not_released(entry(document), entry(document), project.releases)
         project.save_document(changed)
         with pytest.raises(LadderError, match="made elsewhere were adopted"):
-            make_release(project, TABLE, "Institute B", tmp_path / "out", "csv", Silent())
+            make_release(
+                project, in_batches(TABLE), "Institute B", tmp_path / "out", "csv", Silent()
+            )
 
 
 def test_a_table_matched_by_rows_must_stay_the_same_edition(tmp_path):
@@ -130,7 +135,7 @@ def test_a_table_matched_by_rows_must_stay_the_same_edition(tmp_path):
         new_project(tmp_path, replace(document, source=source)) as project,
         pytest.raises(AdoptionError, match="another edition"),
     ):
-        make_release(project, TABLE, "Clinic A", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(TABLE), "Clinic A", tmp_path / "out", "csv", Silent())
     assert not (tmp_path / "out").exists()
 
 
@@ -177,7 +182,7 @@ def test_a_leaked_part_of_an_adopted_file_is_traced_to_its_holder(tmp_path):
         for file in files(document):
             leaked = pd.read_csv(file.path).assign(bed=beds).drop(columns="person")
             part = leaked.sample(200, random_state=6).reset_index(drop=True)
-            report = trace_file(project, table, Table(part), Silent())
+            report = trace_file(project, in_batches(table), Table(part), Silent())
             assert {c.name for c in report.candidates} == {
                 "Clinic A",
                 "Institute B",

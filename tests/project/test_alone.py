@@ -21,6 +21,7 @@ from sfumato.project.release.uniqueness import (
     release_sentence,
     told_alone,
 )
+from tests.in_batches import in_batches
 from tests.project.counting_alone import alone_in_release
 from tests.project.test_population import every_row
 
@@ -62,7 +63,9 @@ def test_a_release_of_sensitive_columns_only_leaves_nobody_alone():
 
 
 def alone_at(document, table, node):
-    return counted_rows(every_row(prepare(document, table, Silent()), node), Silent()).alone
+    return counted_rows(
+        every_row(prepare(document, in_batches(table), Silent()), node), Silent()
+    ).alone
 
 
 def test_what_a_generalized_table_shows_exactly_is_counted_beside_its_classes():

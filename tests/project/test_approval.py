@@ -31,6 +31,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_plan, make_release
 from sfumato.project.store.secret import key_in, unwrap
 from sfumato.project.withdrawal import withdraw
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon, reopened, table
 from tests.project.tampering import change, put, rows
 
@@ -46,7 +47,7 @@ def project(tmp_path):
 
 def released(project, recipient="Clinic A", out="out", **options):
     folder = project.path.parent / out
-    return make_release(project, table(), recipient, folder, "csv", Silent(), **options)
+    return make_release(project, in_batches(table()), recipient, folder, "csv", Silent(), **options)
 
 
 def approved(project, recipient="Clinic A"):
@@ -57,7 +58,12 @@ def test_nothing_is_released_that_no_second_person_has_approved(project, tmp_pat
     for make in (
         lambda: released(project),
         lambda: make_plan(
-            project, table(), "Clinic A", tmp_path / "plan.json", tmp_path / "keys", Silent()
+            project,
+            in_batches(table()),
+            "Clinic A",
+            tmp_path / "plan.json",
+            tmp_path / "keys",
+            Silent(),
         ),
     ):
         with pytest.raises(NotApproved, match="No second person has approved") as caught:
@@ -240,7 +246,7 @@ def test_approvals_stay_when_the_passphrase_of_the_project_changes(project):
 
 def test_the_check_before_a_release_tells_of_the_approval(project):
     approve(project, ["Clinic A"], GRACE, OWN)
-    found = {each.recipient: each for each in check_project(project, table(), Silent())}
+    found = {each.recipient: each for each in check_project(project, in_batches(table()), Silent())}
     first = {name: each.findings[0] for name, each in found.items()}
     assert str(first["Clinic A"].sentence) == f"{GRACE} approved it."
     assert first["Institute B"] in found["Institute B"].standing

@@ -32,6 +32,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.release_columns import material_of
 from sfumato.project.release.views import coarsening_of
+from tests.in_batches import in_batches
 from tests.project.whole_table import coarsened, released_columns
 
 KEYS = KeyRing(bytes(range(32)))
@@ -92,7 +93,7 @@ def test_an_attacker_usually_knows_the_quasi_identifiers() -> None:
 
 
 def test_nobody_looks_people_up_by_what_is_not_released() -> None:
-    rows = rows_of(document(), crowd(), KEYS)
+    rows = rows_of(document(), in_batches(crowd()), KEYS)
     for name in ("name", "illness"):
         with pytest.raises(PolicyError, match=name):
             attacked(rows, rows.document.policy[0], [name], Silent())
@@ -102,12 +103,16 @@ def test_bins_are_known_as_their_labels() -> None:
     binned = document().with_column(
         ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC, binning=Binning((20, 30, 40)))
     )
-    known = attacked(rows_of(binned, crowd(), KEYS), binned.policy[0], ("town", "age"), Silent())
+    known = attacked(
+        rows_of(binned, in_batches(crowd()), KEYS), binned.policy[0], ("town", "age"), Silent()
+    )
     assert known.grouped.groups == 6
     changes = possible_changes(binned, known)
     assert [(each.attribute, each.bins) for each in changes] == [("town", None), ("age", None)]
     whole = document()
-    known = attacked(rows_of(whole, crowd(), KEYS), whole.policy[0], ("town", "age"), Silent())
+    known = attacked(
+        rows_of(whole, in_batches(crowd()), KEYS), whole.policy[0], ("town", "age"), Silent()
+    )
     changes = possible_changes(whole, known)
     assert [each.attribute for each in changes] == ["town", "age", "age"]
     assert (changes[2].bins or 0) > 2
@@ -117,7 +122,11 @@ def test_bins_are_known_as_their_labels() -> None:
 def test_what_is_counted_is_what_is_released(mechanism: str) -> None:
     table = crowd()
     whole = document(mechanism)
-    rows, recipient, entry = rows_of(whole, table, KEYS), whole.recipients[1], whole.policy[0]
+    rows, recipient, entry = (
+        rows_of(whole, in_batches(table), KEYS),
+        whole.recipients[1],
+        whole.policy[0],
+    )
     known = attacked(rows, entry, ("town", "age"), Silent())
     plan = plan_entry(whole, entry, {"illness": known.attribute}, recipient)
     [counted] = released_values(rows, [plan], known, Silent())
@@ -135,7 +144,9 @@ def test_the_promise_of_reconstruction_privacy_is_seen_kept() -> None:
     found = {}
     for mechanism in ("uniform", "reconstruction"):
         whole = document(mechanism)
-        known = attacked(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"), Silent())
+        known = attacked(
+            rows_of(whole, in_batches(table), KEYS), whole.policy[0], ("town", "age"), Silent()
+        )
         shown = exposure(whole, whole.policy[0], known, whole.recipients[0])
         risk = group_risk(known.grouped, shown.matrix, limits, Silent(), shown.trials)
         found[mechanism] = (shown, risk)
@@ -150,7 +161,7 @@ def test_whoever_knows_less_joins_groups_and_their_draws() -> None:
     table = crowd()
     material = material_of(document("reconstruction"), table)
     whole, column = material.document, material.encoded["illness"]
-    fewer = attacked(rows_of(whole, table, KEYS), whole.policy[0], ("town",), Silent())
+    fewer = attacked(rows_of(whole, in_batches(table), KEYS), whole.policy[0], ("town",), Silent())
     shown = exposure(whole, whole.policy[0], fewer, whole.recipients[0])
     assert shown.trials is not None
     assert column.groups is not None
@@ -171,7 +182,7 @@ def test_levels_of_a_hierarchy_are_remedies_in_the_place_of_bins() -> None:
         rows=(("Ayton", "South", "*"), ("Beeford", "North", "*"), ("Ceton", "North", "*"))
     )
     whole = document().with_hierarchy("town", towns).with_hierarchy("age", Intervals(width=5))
-    subject = RiskSubject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
+    subject = RiskSubject(rows_of(whole, in_batches(table), KEYS), whole.policy[0], ("town", "age"))
     known = subject.known(Silent())
     changes = possible_changes(whole, known)
     levels = [(each.attribute, each.level, each.classes) for each in changes if each.level]
@@ -191,7 +202,7 @@ def test_people_are_looked_up_by_what_recipients_views_show() -> None:
     whole, _ = with_proposed_hierarchies(whole, table)
     whole, _ = with_levels(with_statement(whole, "B", 1), "B", {"age": 1})
     whole, _ = with_levels(with_statement(whole, "C", 30, 0.2), "C", {"age": 2, "town": 0})
-    subject = RiskSubject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
+    subject = RiskSubject(rows_of(whole, in_batches(table), KEYS), whole.policy[0], ("town", "age"))
     exact, finer, coarser = subject.known_to_each(("A", "B", "C"), Silent())
     for name, known in (("B", finer), ("C", coarser)):
         coarsening = coarsening_of(whole, whole.recipient(name))
@@ -217,7 +228,7 @@ def test_people_are_looked_up_by_what_recipients_views_show() -> None:
 def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -> None:
     table = crowd()
     whole = document("reconstruction")
-    subject = RiskSubject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
+    subject = RiskSubject(rows_of(whole, in_batches(table), KEYS), whole.policy[0], ("town", "age"))
     known = subject.known(Silent())
     for recipient in whole.recipients:
         answer = answer_risk(subject, known, recipient, RiskLimits(0.3, 0.17), Silent())
@@ -230,7 +241,7 @@ def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -
 def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> None:
     table = crowd()
     lost = document(recipients=(*document().recipients, Recipient("C", {})))
-    subject = RiskSubject(rows_of(lost, table, KEYS), lost.policy[0], ("town",))
+    subject = RiskSubject(rows_of(lost, in_batches(table), KEYS), lost.policy[0], ("town",))
     known = subject.known(Silent())
     with pytest.raises(PolicyError, match="no trust level"):
         exposure(lost, lost.policy[0], known, lost.recipients[2])
@@ -255,7 +266,9 @@ def test_intervals_of_resampled_groups_hold_the_truth(runs: int) -> None:
     inside = asked = 0
     for seed in range(runs):
         keys = KeyRing(seed.to_bytes(32, "little"))
-        subject = RiskSubject(rows_of(whole, table, keys), whole.policy[0], ("town", "age"))
+        subject = RiskSubject(
+            rows_of(whole, in_batches(table), keys), whole.policy[0], ("town", "age")
+        )
         desk = open_desk(subject, Silent())
         for town in ("Ayton", "Beeford"):
             result = desk.ask({"town": town}, 2)

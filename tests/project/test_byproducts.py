@@ -18,6 +18,7 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.report.writing import draw, to_html
+from tests.in_batches import in_batches
 from tests.project.making import document, new_project, noon, table
 
 EXACT = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.1, 0.2, 0.2, 0.3]}
@@ -33,10 +34,18 @@ def test_a_profile_from_exact_counts_is_released_for_a_reason_only(tmp_path):
         recipients = (Recipient("Clinic A", {entry.key: {"trust_factor": 1.0}}),)
         project.save_document(replace(made, policy=policy, recipients=recipients))
         with pytest.raises(LadderError, match="exact table") as refused:
-            make_release(project, table(), "Clinic A", tmp_path / "out", "csv", Silent())
+            make_release(
+                project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent()
+            )
         assert "Solve" in refused.value.remedy or "solve" in refused.value.remedy
         outcome = make_release(
-            project, table(), "Clinic A", tmp_path / "out", "csv", Silent(), override="Old file"
+            project,
+            in_batches(table()),
+            "Clinic A",
+            tmp_path / "out",
+            "csv",
+            Silent(),
+            override="Old file",
         )
         readme = (outcome.path / "README.md").read_text()
         assert "anyone who knows all other records can" in readme
@@ -55,11 +64,13 @@ def test_values_taken_from_the_rows_are_told_to_everybody_until_confirmed(tmp_pa
         folder = tmp_path / str(from_rows)
         folder.mkdir()
         with new_project(folder, made.with_column(illness)) as project:
-            outcome = make_release(project, table(), "Clinic A", folder, "csv", Silent())
+            outcome = make_release(
+                project, in_batches(table()), "Clinic A", folder, "csv", Silent()
+            )
             readme = (outcome.path / "README.md").read_text(encoding="utf-8")
             known = attributes_of(project.document, table())
             cautions = " ".join(guarantee_of(project.document, known).cautions)
-            report = compose(collect(project, table(), noon, Silent()), ReportOptions())
+            report = compose(collect(project, in_batches(table()), noon, Silent()), ReportOptions())
             page = to_html(report, [draw(picture, "svg") for picture in report.pictures])
         assert [apart in text for text in (readme, page)] == [from_rows] * 2
         assert (said in cautions) == from_rows

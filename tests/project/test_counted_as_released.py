@@ -18,6 +18,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release
 from sfumato.project.source import open_long_source, open_source, read_source
+from tests.in_batches import in_batches
 from tests.project.making import new_project
 
 ROWS = 24
@@ -116,10 +117,12 @@ def test_classes_are_those_of_the_bundle(tmp_path, monkeypatch, kind, in_parts, 
         read = open_long_source if in_parts else open_source
         found = read(project.document, Silent(), tmp_path)
         assert found is not None
-        alone = PreparedTable(project, found[0]).summary(Silent()).alone
+        alone = PreparedTable(project, in_batches(found[0])).summary(Silent()).alone
         assert alone is not None
         for form in ("csv", "parquet"):
-            made = make_release(project, found[0], "Clinic A", tmp_path / form, form, Silent())
+            made = make_release(
+                project, in_batches(found[0]), "Clinic A", tmp_path / form, form, Silent()
+            )
             sizes = classes_in(made, form)
             assert len(sizes) == number
             assert (alone.smallest, alone.alone) == (sizes[0], sizes.count(1))

@@ -18,6 +18,7 @@ from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.views import finest_of
+from tests.in_batches import in_batches
 from tests.project.verifying import a_document, a_table, new_project, release
 
 CROSSING = "neither wholly finer nor wholly coarser"
@@ -45,7 +46,7 @@ def second_release(folder, first: Document, second: Document, recipient: str = "
     with new_project(folder, first) as project:
         release(project, folder / "first", "Public C")
         project.save_document(second)
-        make_release(project, a_table(), recipient, folder / "second", "csv", Silent())
+        make_release(project, in_batches(a_table()), recipient, folder / "second", "csv", Silent())
         return project.releases
 
 

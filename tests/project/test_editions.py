@@ -25,6 +25,7 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.source import accept_edition, read_source
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
+from tests.in_batches import in_batches
 from tests.project import numbers
 from tests.project.making import ILLNESSES, document, new_project, noon
 
@@ -53,13 +54,18 @@ def begin(folder, record_key="person", **changes):
     """A project of a first edition, in which bundles can be laid beside each other by person."""
     path = write_edition(folder, "first.csv")
     read, source = read_source(path, detect_options(path), Silent())
+    read = read.in_memory(Silent())
     open_person = ColumnSpec("person", Role.INSENSITIVE, Kind.TEXT)
     settled = document(record_key=record_key, source=source, **changes).with_column(open_person)
     return new_project(folder, settled), read
 
 
+def accepted(project, path):
+    return accept_edition(project, path, Silent()).in_memory(Silent())
+
+
 def release(project, read, out, recipient="Clinic A"):
-    return make_release(project, read, recipient, out, "csv", Silent())
+    return make_release(project, in_batches(read), recipient, out, "csv", Silent())
 
 
 def shown(outcome):
@@ -85,11 +91,11 @@ def test_what_is_said_of_two_editions_is_true_of_their_bundles(tmp_path, out):
         before = release(project, first, out)
         assert "edition" not in readme(before)
         assert told_by_card(project, first) == ()
-        second = accept_edition(project, write_edition(tmp_path, "second.csv", 1), Silent())
+        second = accepted(project, write_edition(tmp_path, "second.csv", 1))
         (said,) = told_by_card(project, second)
         after = release(project, second, out)
         assert told_by_card(project, second) == (said,)
-        material = collect(project, second, noon, Silent())
+        material = collect(project, in_batches(second), noon, Silent())
     assert "certainly changed; a record that has not changed shows the same" in said
     assert "can find out which records only one of them has" in said
     assert "* can stand in one" not in said
@@ -112,7 +118,7 @@ def test_the_loss_of_a_record_that_changed_is_the_sum_of_its_editions(tmp_path, 
         release(project, first, out, "Institute B")  # trusted with 0.3; Clinic A with 0.6
         for count, shift in ((2, 1), (3, 2)):
             path = write_edition(tmp_path, f"edition{count}.csv", shift)
-            read = accept_edition(project, path, Silent())
+            read = accepted(project, path)
             release(project, read, out, "Clinic A")
             (said,) = told_by_card(project, read)
             assert f"released from {count} editions" in said
@@ -132,7 +138,7 @@ def test_no_figure_is_said_to_bound_whether_a_value_stayed(tmp_path, out):
     project, first = begin(tmp_path)
     with project:
         release(project, first, out)
-        second = accept_edition(project, write_edition(tmp_path, "second.csv", 1), Silent())
+        second = accepted(project, write_edition(tmp_path, "second.csv", 1))
         (said,) = told_by_card(project, second)
     assert "If it is known that its value was another in each edition" in said
     assert said.endswith("No figure bounds what is revealed about whether it stayed.")
@@ -144,7 +150,7 @@ def test_no_group_is_said_to_learn_as_little_as_one_across_editions(tmp_path, ou
         release(project, first, out)
         attributes = attributes_of(project.document, first)
         alone = guarantee_of(project.document, attributes, project.releases).coalition
-        second = accept_edition(project, write_edition(tmp_path, "second.csv", 1), Silent())
+        second = accepted(project, write_edition(tmp_path, "second.csv", 1))
         attributes = attributes_of(project.document, second)
         together = guarantee_of(project.document, attributes, project.releases).coalition
     assert together == f"{alone} This holds within each edition of the table."
@@ -154,7 +160,7 @@ def test_two_editions_for_two_recipients_are_told_as_well(tmp_path, out):
     project, first = begin(tmp_path)
     with project:
         release(project, first, out, "Clinic A")
-        second = accept_edition(project, write_edition(tmp_path, "second.csv", 1), Silent())
+        second = accepted(project, write_edition(tmp_path, "second.csv", 1))
         assert "2 editions" in readme(release(project, second, out, "Institute B"))
 
 
@@ -170,16 +176,20 @@ def test_a_release_from_the_same_table_again_says_nothing_of_editions(tmp_path, 
 def test_a_release_that_nobody_got_is_no_edition(tmp_path, out):
     project, first = begin(tmp_path)
     with project:
-        planned = plan_of(project, PreparedTable(project, first), "Clinic A", "", Silent())
+        planned = plan_of(
+            project, PreparedTable(project, in_batches(first)), "Clinic A", "", Silent()
+        )
 
         def take_its_name(step):
             if step == "prepared":
                 (out / bundle_name(planned, "csv")).mkdir(parents=True)
 
         with pytest.raises(TargetExists):
-            make_release(project, first, "Clinic A", out, "csv", Silent(), at_step=take_its_name)
+            make_release(
+                project, in_batches(first), "Clinic A", out, "csv", Silent(), at_step=take_its_name
+            )
         assert [record.state for record in project.releases] == [ReleaseState.ABANDONED]
-        second = accept_edition(project, write_edition(tmp_path, "second.csv", 1), Silent())
+        second = accepted(project, write_edition(tmp_path, "second.csv", 1))
         assert "edition" not in readme(release(project, second, out))
 
 
@@ -207,7 +217,7 @@ def test_where_groups_are_resampled_a_change_is_proved_of_the_group_only(tmp_pat
     project, first = begin(tmp_path, policy=policy)
     with project:
         release(project, first, out)
-        second = accept_edition(project, write_edition(tmp_path, "second.csv", 1), Silent())
+        second = accepted(project, write_edition(tmp_path, "second.csv", 1))
         (said,) = told_by_card(project, second)
     assert "proves that a true value in its group has changed" in said
     assert "certainly changed" not in said

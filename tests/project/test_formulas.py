@@ -11,6 +11,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project.making import document, new_project
 
 RESULTS = ("-", "+", "=?", "clear")
@@ -44,7 +45,9 @@ def project(tmp_path):
 
 
 def release(project, out, recipient="Clinic A", **options):
-    return make_release(project, results(), recipient, out, "csv", Silent(), **options).path
+    return make_release(
+        project, in_batches(results()), recipient, out, "csv", Silent(), **options
+    ).path
 
 
 @pytest.mark.parametrize("escape_formulas", [True, False])
@@ -53,7 +56,7 @@ def test_a_release_is_verified_with_its_formulas_escaped_or_not(
     project, tmp_path, escape_formulas, as_zip
 ):
     path = release(project, tmp_path / "out", as_zip=as_zip, escape_formulas=escape_formulas)
-    report = verify_bundle(project, results(), path, Silent())
+    report = verify_bundle(project, in_batches(results()), path, Silent())
     assert report.holds, [check.finding for check in report.checks if not check.holds]
     assert project.releases[0].details["escape_formulas"] is escape_formulas
     if not as_zip:
@@ -69,5 +72,5 @@ def test_a_found_part_of_an_escaped_file_is_traced(project, tmp_path):
         found.to_csv(tmp_path / "found.csv", index=False)
         leak = read_leak(tmp_path / "found.csv", Silent())
         assert leak.columns == ("@note", "illness")
-        report = trace_file(project, results(), leak, Silent())
+        report = trace_file(project, in_batches(results()), leak, Silent())
         assert [report.name_of(suspect) for suspect in report.traced.sources] == [recipient]

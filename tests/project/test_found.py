@@ -14,6 +14,7 @@ from sfumato.formats.errors import FileError
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.verification.found import find_file, verify_file
 from sfumato.project.verification.leak import read_leak, trace_file
+from tests.in_batches import in_batches
 from tests.project.verifying import SECRETS, a_table, edit, failed, new_project, release
 
 
@@ -45,7 +46,7 @@ def zipped(path, *files):
 
 
 def verify(project, path):
-    report = verify_file(project, a_table(), path, Silent())
+    report = verify_file(project, in_batches(a_table()), path, Silent())
     assert not [c for c in report.checks if any(secret in c.finding for secret in SECRETS)]
     return report
 
@@ -131,6 +132,6 @@ def test_a_zipped_part_of_a_release_is_traced(project, lone, tmp_path):
     lines = lone.read_bytes().splitlines(keepends=True)
     lone.write_bytes(b"".join([lines[0], *lines[400:150:-1]]))
     leak = read_leak(zipped(tmp_path / "found.zip", lone), Silent())
-    report = trace_file(project, a_table(), leak, Silent())
+    report = trace_file(project, in_batches(a_table()), leak, Silent())
     (source,) = report.traced.sources
     assert "Clinic A" in report.name_of(source)

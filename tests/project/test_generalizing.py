@@ -24,6 +24,7 @@ from sfumato.project.publication.generalization_pipeline import (
     search_table,
 )
 from sfumato.project.publication.prepared import counted_rows
+from tests.in_batches import in_batches
 from tests.project.verifying import a_document, a_table
 
 
@@ -54,7 +55,7 @@ def test_what_is_decided_survives_the_file():
 
 def test_the_best_node_is_published_and_checked_from_its_own_rows():
     document, table = decided(), a_table()
-    searched = search_table(document, table, Silent())
+    searched = search_table(document, in_batches(table), Silent())
     node = chosen_node(document, searched)
     made = published_rows(searched.prepared, node)
     assert counted_rows(made, Silent()).check.holds
@@ -66,7 +67,7 @@ def test_the_best_node_is_published_and_checked_from_its_own_rows():
 
 def test_a_chosen_node_that_is_not_safe_is_refused():
     document = decided(node=(0, 0))
-    searched = search_table(document, a_table(), Silent())
+    searched = search_table(document, in_batches(a_table()), Silent())
     with pytest.raises(DiversityError, match="don't satisfy"):
         chosen_node(document, searched)
 
@@ -83,22 +84,22 @@ def test_other_tables_turn_distinct_diversity_into_what_remains(tmp_path):
         ("age",),
         "illness",
     )
-    searched = search_table(decided(others=(other,)), table, Silent())
+    searched = search_table(decided(others=(other,)), in_batches(table), Silent())
     titles = [criterion.title for criterion in searched.prepared.criteria]
     assert "non-centralized distinct l-diversity with shared columns" in titles
     path.write_text("age,illness\n*,flu\n", encoding="utf-8")
     with pytest.raises(SourceChanged, match="Registry"):
-        search_table(decided(others=(other,)), table, Silent())
+        search_table(decided(others=(other,)), in_batches(table), Silent())
     path.unlink()
     with pytest.raises(SourceMissing, match="Registry"):
-        search_table(decided(others=(other,)), table, Silent())
+        search_table(decided(others=(other,)), in_batches(table), Silent())
 
 
 def test_records_may_be_starred_or_left_out():
     table = a_table()
     for what in Suppressed:
         document = decided(suppression=0.2, suppressed=what)
-        searched = search_table(document, table, Silent())
+        searched = search_table(document, in_batches(table), Silent())
         made = published_rows(searched.prepared, chosen_node(document, searched))
         assert counted_rows(made, Silent()).check.holds
         frame, _ = made.published(table)
@@ -112,7 +113,7 @@ def test_rounded_numbers_are_generalized_from_there():
     age = replace(document.column("age"), binning=None, coding=Coding(top=60, step=10))
     recipe = propose_hierarchy(age, table.column("age")).recipe
     document = document.with_column(age).with_hierarchy("age", recipe)
-    searched = search_table(document, table, Silent())
+    searched = search_table(document, in_batches(table), Silent())
     frame, _ = rows_at(searched.prepared, (0, 0)).published(table)
     rounded = ((table.column("age") + 5) // 10 * 10).clip(upper=60)
     assert frame["age"].astype(str).tolist() == rounded.astype(str).tolist()
@@ -121,13 +122,13 @@ def test_rounded_numbers_are_generalized_from_there():
 
 def test_nothing_decided_is_told():
     with pytest.raises(DiversityError, match="Nothing is decided"):
-        search_table(a_document(), a_table(), Silent())
+        search_table(a_document(), in_batches(a_table()), Silent())
 
 
 def test_a_column_without_a_hierarchy_is_named():
     document = replace(decided(), hierarchies={})
     with pytest.raises(DiversityError, match="age"):
-        search_table(document, a_table(), Silent())
+        search_table(document, in_batches(a_table()), Silent())
 
 
 @pytest.mark.parametrize(

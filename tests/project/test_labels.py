@@ -18,6 +18,7 @@ from sfumato.project.document.generalization import CriterionChoice, Generalizat
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.publication.publish import publish_table
 from sfumato.project.release.release_columns import attributes_of
+from tests.in_batches import in_batches
 from tests.project.verifying import a_document, a_table, new_project, release
 
 SAID = "called after the first and the last of their values that occur"
@@ -74,7 +75,7 @@ def test_a_published_table_tells_of_values_that_only_records_left_out_have(tmp_p
     )
     with new_project(tmp_path, document) as project:
         table = Table(frame)
-        bundle = publish_table(project, table, tmp_path / "out", "csv", Silent()).path
+        bundle = publish_table(project, in_batches(table), tmp_path / "out", "csv", Silent()).path
     assert not pd.read_csv(bundle / "data.csv")["age"].str.contains("117").any()
     assert "117" in (bundle / "hierarchy-1.csv").read_text(encoding="utf-8")
     assert SAID in (bundle / "README.md").read_text(encoding="utf-8")

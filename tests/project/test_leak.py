@@ -17,6 +17,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.errors import NotTraceable
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.leak_report import LeakReport
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.test_long_leak import VIEWS, released, told, two_recipients
 from tests.project.test_long_release import frame_of, long_of, whole_of
@@ -43,7 +44,9 @@ def true_rows(project, path):
 
 
 def trace(project, frame) -> LeakReport:
-    report = trace_file(project, a_table(), Table(frame.reset_index(drop=True)), Silent())
+    report = trace_file(
+        project, in_batches(a_table()), Table(frame.reset_index(drop=True)), Silent()
+    )
     assert not any(secret in report.verdict for secret in SECRETS)
     return report
 
@@ -125,9 +128,9 @@ def test_a_found_csv_is_read_from_disk(project, tmp_path):
     found = tmp_path / "found.csv"
     rows_of(path, 150, 8).to_csv(found, index=False)
     leak = read_leak(found, Silent())
-    assert sources(trace_file(project, a_table(), leak, Silent())) == ["Institute B"]
+    assert sources(trace_file(project, in_batches(a_table()), leak, Silent())) == ["Institute B"]
     whole = read_leak(path, Silent())
-    assert sources(trace_file(project, a_table(), whole, Silent())) == ["Institute B"]
+    assert sources(trace_file(project, in_batches(a_table()), whole, Silent())) == ["Institute B"]
 
 
 def test_a_file_without_perturbed_columns_says_which_are_needed(project):
@@ -276,7 +279,7 @@ def test_renamed_columns_are_matched_in_parts_as_in_the_whole_table(ward, tmp_pa
         frame = released(project, tmp_path / "out")
         names = {name: f"c{place}" for place, name in enumerate(frame.columns)}
         leak = Table(frame.rename(columns=names).iloc[::-1].reset_index(drop=True))
-        whole = trace_file(project, whole_of(project), leak, Silent())
+        whole = trace_file(project, in_batches(whole_of(project)), leak, Silent())
         parts = trace_file(project, long_of(project), leak, Silent())
         assert whole.matched
         assert whole.matched == parts.matched

@@ -25,6 +25,7 @@ from sfumato.project.release import bucket_counts
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.leak import read_leak, trace_file
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.batched import ILLNESSES
 from tests.project.test_long_leak import told
@@ -114,7 +115,7 @@ def with_earlier(frame, folder, way, ending):
 
 
 def released(project, table, name, folder):
-    made = make_release(project, table, name, folder, "csv", Silent())
+    made = make_release(project, in_batches(table), name, folder, "csv", Silent())
     return made.path, {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
@@ -131,7 +132,10 @@ def test_a_release_beside_earlier_ones_is_the_same_in_parts(ward, tmp_path, way,
             _, whole = released(project, whole_of(project), name, tmp_path / "whole")
             path, parts = released(project, long_of(project), name, tmp_path / "parts")
             assert parts == whole
-            told = [verify_file(project, t(project), path, Silent()) for t in (whole_of, long_of)]
+            told = [
+                verify_file(project, in_batches(t(project)), path, Silent())
+                for t in (whole_of, long_of)
+            ]
             assert told[0] == told[1]
             held = {str(each.title) for each in told[1].checks if each.holds}
             # Nobody's key drew the earlier files, which the statistical checks find.
@@ -168,7 +172,7 @@ def test_a_leak_of_a_release_beside_earlier_ones_is_traced_in_parts(ward, tmp_pa
         leak = read_leak(path, Silent()).frame
         for found in (leak, leak.iloc[30:120].reset_index(drop=True), earlier(frame, 0)):
             leaked = Table(found.rename(columns={"diagnosis": "illness"}))
-            wanted = told(trace_file(project, whole_of(project), leaked, Silent()))
+            wanted = told(trace_file(project, in_batches(whole_of(project)), leaked, Silent()))
             assert told(trace_file(project, long_of(project), leaked, Silent())) == wanted
             assert any("illn-0.9" in names for names, *_ in wanted[0])
     assert wanted[-1]

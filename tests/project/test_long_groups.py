@@ -25,6 +25,7 @@ from sfumato.project.release.table_survey import survey_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.leak import read_leak, trace_file
+from tests.in_batches import in_batches
 from tests.project.making import new_project
 from tests.project.test_long_leak import LEAKS, told
 
@@ -103,6 +104,7 @@ def opened(file, tmp_path):
         path = file(frame_of() if frame is None else frame)
         options = ReadOptions(format=path.suffix[1:])
         table, source = read_source(path, options, Silent())
+        table = table.in_memory(Silent())
         project = new_project(tmp_path, document_of(source, **stated))
         return project, open_long_source(project.document, Silent(), tmp_path)[0], table
 
@@ -115,7 +117,7 @@ def batches_of(monkeypatch, rows):
 
 
 def bundle(project, table, recipient, folder):
-    made = make_release(project, table, recipient, folder, "csv", Silent())
+    made = make_release(project, in_batches(table), recipient, folder, "csv", Silent())
     return made, {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
@@ -142,7 +144,7 @@ def test_a_bundle_made_in_parts_is_that_of_the_whole_table(
             _, whole = bundle(project, table, name, tmp_path / "whole")
             made, parts = bundle(project, long, name, tmp_path / "parts")
             assert parts == whole
-            verified = verify_file(project, long, made.path, Silent())
+            verified = verify_file(project, in_batches(long), made.path, Silent())
             assert verified.holds, verified.failed
             assert "ward: values" in {str(each.title) for each in verified.checks}
     assert len(sizes) > 3
@@ -159,7 +161,7 @@ def test_a_table_whose_groups_are_too_small_to_be_drawn_from_is_released_in_part
         _, whole = bundle(project, table, "Clinic A", tmp_path / "whole")
         made, parts = bundle(project, long, "Clinic A", tmp_path / "parts")
         assert parts == whole
-        assert verify_file(project, long, made.path, Silent()).holds
+        assert verify_file(project, in_batches(long), made.path, Silent()).holds
 
 
 @pytest.mark.slow
@@ -168,14 +170,14 @@ def test_what_the_checks_find_and_levels_mean_is_as_in_memory(opened, monkeypatc
     batches_of(monkeypatch, 70)
     project, long, table = opened()
     with project:
-        _, _, wanted = looked_at(project.document, table, project.keys, Silent())
-        _, _, found = looked_at(project.document, long, project.keys, Silent())
+        _, _, wanted = looked_at(project.document, in_batches(table), project.keys, Silent())
+        _, _, found = looked_at(project.document, in_batches(long), project.keys, Silent())
         survey = survey_of(long, Silent(), "person")
         surveyed = survey.attributes_of(project.document, Silent())
         told, again = (
             [
                 (one.check, str(one.sentence))
-                for each in settle(project, one, ["Clinic A"], "It is small.", Silent())
+                for each in settle(project, in_batches(one), ["Clinic A"], "It is small.", Silent())
                 for one in each.findings
             ]
             for one in (table, long)
@@ -199,7 +201,7 @@ def test_a_value_that_was_altered_in_a_bundle_is_found_in_parts(opened, tmp_path
         place = next(at for at, line in enumerate(lines) if at > 40 and '"A"' in line)
         lines[place] = lines[place].replace('"A"', '"B"')
         data.write_text("\n".join(lines), encoding="utf-8", newline="")
-        verified = verify_file(project, long, made.path, Silent())
+        verified = verify_file(project, in_batches(long), made.path, Silent())
     assert not verified.holds
     assert {"ward: values"} <= {str(each.title) for each in verified.failed}
 
@@ -245,7 +247,7 @@ def test_a_leak_of_what_groups_show_is_traced_in_parts(opened, tmp_path, monkeyp
         verdicts = {}
         for name in ("all", "altered"):
             leak = Table(LEAKS[name](first).reset_index(drop=True))
-            wanted = told(trace_file(project, table, leak, Silent()))
-            assert told(trace_file(project, long, leak, Silent())) == wanted, name
+            wanted = told(trace_file(project, in_batches(table), leak, Silent()))
+            assert told(trace_file(project, in_batches(long), leak, Silent())) == wanted, name
             verdicts[name] = wanted[-1]
     assert "from the release to Clinic A" in verdicts["all"]

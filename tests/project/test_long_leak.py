@@ -16,6 +16,7 @@ from sfumato.project.document.model import ViewRule
 from sfumato.project.verification import leak_rows
 from sfumato.project.verification.compared import differing
 from sfumato.project.verification.leak import read_leak, trace_file
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.test_long_release import (
     bundle,
@@ -95,7 +96,7 @@ def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, 
         verdicts = {}
         for name, change in LEAKS.items():
             leak = Table(change(frame).reset_index(drop=True))
-            wanted = told(trace_file(project, whole_of(project), leak, Silent()))
+            wanted = told(trace_file(project, in_batches(whole_of(project)), leak, Silent()))
             assert told(trace_file(project, long_of(project), leak, Silent())) == wanted, name
             verdicts[name] = wanted[-1]
         monkeypatch.setattr(leak_rows, "MOST_ALIKE", 30)
@@ -114,7 +115,7 @@ def test_a_leak_of_records_told_apart_by_position_is_traced_in_parts(ward, tmp_p
 
     with ward(frame_of(), change) as project:
         frame = released(project, tmp_path / "out").iloc[40:160]
-        wanted = told(trace_file(project, whole_of(project), Table(frame), Silent()))
+        wanted = told(trace_file(project, in_batches(whole_of(project)), Table(frame), Silent()))
         assert told(trace_file(project, long_of(project), Table(frame), Silent())) == wanted
     assert "from the release to Clinic A" in wanted[-1]
 
@@ -141,7 +142,7 @@ def test_a_leak_of_rows_that_belong_together_is_traced_in_parts(ward, tmp_path, 
         verdicts = {}
         for name in ("all", "altered", "strangers"):
             leak = Table(LEAKS[name](first).reset_index(drop=True))
-            wanted = told(trace_file(project, whole_of(project), leak, Silent()))
+            wanted = told(trace_file(project, in_batches(whole_of(project)), leak, Silent()))
             assert told(trace_file(project, long_of(project), leak, Silent())) == wanted, name
             verdicts[name] = wanted[-1]
     assert "from the release to Clinic A" in verdicts["all"]

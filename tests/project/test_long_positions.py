@@ -19,6 +19,7 @@ from sfumato.project.errors import SourceChanged
 from sfumato.project.release.release import make_plan
 from sfumato.project.source import accept_edition, read_source
 from sfumato.project.verification.found import verify_file
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.test_long_release import (
     OPTIONS,
@@ -44,7 +45,7 @@ def same_in_parts(project, folder, format_name="parquet"):
     assert parts == whole
     [made] = (folder / "parts").iterdir()
     for table in (long_of(project), whole_of(project)):
-        verified = verify_file(project, table, made, Silent())
+        verified = verify_file(project, in_batches(table), made, Silent())
         assert verified.holds, verified.failed
     if format_name == "parquet":
         return pa.parquet.read_table(made / "data.parquet").num_rows
@@ -167,7 +168,7 @@ def test_a_plan_for_a_cluster_is_refused_and_so_is_another_table(ward, tmp_path)
         places = (tmp_path / "plan.json", tmp_path / "keys")
         for table in (whole_of, long_of):
             with pytest.raises(PolicyError, match="told apart by their position"):
-                make_plan(project, table(project), "Clinic A", *places, Silent())
+                make_plan(project, in_batches(table(project)), "Clinic A", *places, Silent())
             assert not any(place.exists() for place in places)
         bundle(project, long_of(project), tmp_path / "out", "parquet")
         other = tmp_path / "next month.parquet"

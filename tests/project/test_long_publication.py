@@ -30,6 +30,7 @@ from sfumato.project.publication.generalization_pipeline import chosen_node, fin
 from sfumato.project.publication.publish import publish_table
 from sfumato.project.release import batched_views, bucket_counts
 from sfumato.project.verification.found import verify_file
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.test_long_release import frame_of, long_of, whole_of
 
@@ -59,7 +60,7 @@ def with_houses(frame):
 
 
 def published(project, table, folder, format_name="csv", **options):
-    made = publish_table(project, table, folder, format_name, Silent(), **options)
+    made = publish_table(project, in_batches(table), folder, format_name, Silent(), **options)
     return {path.name: path.read_bytes() for path in made.path.iterdir()}, made
 
 
@@ -81,7 +82,7 @@ def both(project, folder, format_name="csv", **options):
 def leave_some_out(project):
     """Choose levels at which some records stand out, where that is allowed."""
     decided = project.document.generalization
-    found = find(project.document, whole_of(project), Silent())
+    found = find(project.document, in_batches(whole_of(project)), Silent())
     ranked = rank(
         found.prepared.coded, found.searched.result.safe_nodes(), found.prepared.criteria, Silent()
     )
@@ -120,7 +121,10 @@ def test_a_table_published_in_parts_is_that_of_the_whole_table(
     with ward(frame_of(), CASES[case], ending) as project:
         leave_some_out(project)
         whole, parts, record, path = both(project, tmp_path, format_name)
-        told = [verify_file(project, t(project), path, Silent()) for t in (whole_of, long_of)]
+        told = [
+            verify_file(project, in_batches(t(project)), path, Silent())
+            for t in (whole_of, long_of)
+        ]
     assert parts == whole
     gone = record.details["generalization"]["suppressed_rows"]
     assert bool(gone) == (case in {"left out", "starred", "frequencies"})
@@ -136,7 +140,7 @@ def test_files_that_are_made_in_memory_hold_the_published_rows(ward, tmp_path, f
     frame = frame_of().assign(far=lambda f: f["far"].replace(float("inf"), 7.0))
     with ward(frame, generalizing(suppression=0.2)) as made:
         _, outcome = published(made, whole_of(made), tmp_path / "out", format_name)
-        report = verify_file(made, whole_of(made), outcome.path, Silent())
+        report = verify_file(made, in_batches(whole_of(made)), outcome.path, Silent())
     assert report.holds, report.failed
 
 
@@ -178,7 +182,9 @@ def test_beside_other_tables_and_in_a_population_it_is_the_same(ward, tmp_path):
     with ward(frame, generalizing(others=(other,), population=people)) as project:
         whole, parts, record, _ = both(project, tmp_path)
         left = [
-            beside_others(project.document, t(project), True, 2, "ours", Silent()).standing
+            beside_others(
+                project.document, in_batches(t(project)), True, 2, "ours", Silent()
+            ).standing
             for t in (whole_of, long_of)
         ]
     assert parts == whole
@@ -191,7 +197,7 @@ def test_what_is_shown_of_a_long_table_is_what_is_shown_in_memory(ward):
     with ward(frame_of(), generalizing(suppression=0.2)) as project:
         seen = []
         for table in (whole_of(project), long_of(project)):
-            found = find(project.document, table, Silent())
+            found = find(project.document, in_batches(table), Silent())
             node = chosen_node(project.document, found.searched)
             seen.append(look(project.document, found.searched, node, None, Silent()))
     whole, parts = seen
@@ -215,7 +221,7 @@ def test_too_many_rows_that_differ_are_refused_in_parts_with_what_to_do(ward, mo
         with pytest.raises(TableError, match="more than 100 different combinations") as raised:
             find(project.document, long_of(project), Silent())
         assert "bins" in raised.value.remedy
-        assert find(project.document, whole_of(project), Silent()).searched is not None
+        assert find(project.document, in_batches(whole_of(project)), Silent()).searched is not None
 
 
 def test_rows_that_break_a_promise_are_not_published(ward, tmp_path, monkeypatch):

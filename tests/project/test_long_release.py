@@ -47,6 +47,7 @@ from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.views import coarsening_of, told_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
+from tests.in_batches import in_batches
 from tests.project.batched import hospital, hospital_document
 from tests.project.counting_alone import alone_in_release
 from tests.project.making import new_project
@@ -126,7 +127,7 @@ def whole_of(project):
 
 
 def bundle(project, table, folder, format_name):
-    made = make_release(project, table, "Clinic A", folder, format_name, Silent())
+    made = make_release(project, in_batches(table), "Clinic A", folder, format_name, Silent())
     return {path.name: path.read_bytes() for path in made.path.iterdir()}, made.record
 
 
@@ -164,7 +165,8 @@ def test_what_is_known_from_all_rows_only_is_released_in_parts_as_in_memory(
         whole, first = bundle(project, whole_of(project), tmp_path / "whole", format_name)
         parts, second = bundle(project, long_of(project), tmp_path / "parts", format_name)
         [made] = (tmp_path / "parts").iterdir()
-        told = [verify_file(project, t(project), made, Silent()) for t in (whole_of, long_of)]
+        tables = in_batches(whole_of(project)), long_of(project)
+        told = [verify_file(project, each, made, Silent()) for each in tables]
         types = long_of(project).batches.types
     assert parts == whole
     assert first.digest == second.digest
@@ -229,10 +231,10 @@ def test_texts_of_a_dictionary_that_no_row_has_are_in_no_domain(ward, tmp_path):
 def test_the_checks_before_a_release_count_in_all_rows(ward):
     with ward(frame_of()) as project:
         given = project.keys, Silent()
-        _, whole, attributes = looked_at(project.document, whole_of(project), *given)
+        _, whole, attributes = looked_at(project.document, in_batches(whole_of(project)), *given)
         _, parts, counted = looked_at(project.document, long_of(project), *given)
         [wanted], [found] = (
-            settle(project, table, ["Clinic A"], "Nobody is in it.", Silent())
+            settle(project, in_batches(table), ["Clinic A"], "Nobody is in it.", Silent())
             for table in (whole_of(project), long_of(project))
         )
     assert parts.table.rows == 90
@@ -460,14 +462,13 @@ def test_a_view_in_parts_is_the_view_of_the_whole_table(ward, tmp_path, case):
             made = []
             for table, folder in ((whole_of, "whole"), (long_of, "parts")):
                 where = tmp_path / folder
-                done = make_release(
-                    project, table(project), recipient.name, where, format_name, Silent()
-                )
+                given = in_batches(table(project)), recipient.name, where, format_name
+                done = make_release(project, *given, Silent())
                 files = {path.name: path.read_bytes() for path in done.path.iterdir()}
                 made.append((files, done.record.details.get("view")))
             assert made[0] == made[1]
             verified = [
-                verify_file(project, table(project), done.path, Silent())
+                verify_file(project, in_batches(table(project)), done.path, Silent())
                 for table in (whole_of, long_of)
             ]
             assert verified[1].holds, verified[1].failed
@@ -477,7 +478,9 @@ def test_a_view_in_parts_is_the_view_of_the_whole_table(ward, tmp_path, case):
 
 
 def findings(project, table):
-    document, columns, attributes = looked_at(project.document, table, project.keys, Silent())
+    document, columns, attributes = looked_at(
+        project.document, in_batches(table), project.keys, Silent()
+    )
     found = examine(document, columns, attributes, (), Silent())
     return [one for each in found for one in each.findings]
 

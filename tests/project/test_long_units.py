@@ -25,6 +25,7 @@ from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.release_columns import leaving_rows as rows_in_memory
 from sfumato.project.release.release_columns import leaving_table, material_of
 from sfumato.project.verification.found import verify_file
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.counting_alone import alone_in_release
 from tests.project.test_long_release import (
@@ -79,7 +80,10 @@ def test_the_bundle_of_units_in_parts_is_that_of_the_whole_table(ward, tmp_path,
         whole, first = bundle(project, whole_of(project), tmp_path / "whole", "parquet")
         parts, second = bundle(project, long_of(project), tmp_path / "parts", "parquet")
         [made] = (tmp_path / "parts").iterdir()
-        told = [verify_file(project, t(project), made, Silent()) for t in (whole_of, long_of)]
+        told = [
+            verify_file(project, in_batches(t(project)), made, Silent())
+            for t in (whole_of, long_of)
+        ]
         path = made / "data.parquet"
         shown = pd.read_parquet(path)
         shown.iloc[:-1].to_parquet(path, index=False)
@@ -107,11 +111,17 @@ def test_views_count_units_in_parts_as_in_memory(ward, tmp_path, k):
         parts, _ = bundle(project, long_of(project), tmp_path / "parts", "parquet")
         [made] = (tmp_path / "parts").iterdir()
         wanted, told = (findings(project, table) for table in (whole_of(project), long_of(project)))
-        verified = [verify_file(project, t(project), made, Silent()) for t in (whole_of, long_of)]
+        verified = [
+            verify_file(project, in_batches(t(project)), made, Silent())
+            for t in (whole_of, long_of)
+        ]
         path = made / "data.parquet"
         shown = pd.read_parquet(path)
         shown.iloc[[*range(len(shown)), 0]].to_parquet(path, index=False)
-        more = [verify_file(project, t(project), made, Silent()) for t in (whole_of, long_of)]
+        more = [
+            verify_file(project, in_batches(t(project)), made, Silent())
+            for t in (whole_of, long_of)
+        ]
     assert parts == whole
     exact = ("Unique records", "Small classes", "View")
     sentences = [[str(o.sentence) for o in f if o.check in exact] for f in (wanted, told)]

@@ -24,6 +24,7 @@ from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.release_compatibility import edition_sentences
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.making import new_project
 from tests.project.test_long_release import frame_of, long_of, whole_of
@@ -88,7 +89,7 @@ def test_levels_are_planned_for_everybody_only_beside_another_edition(ward, tmp_
     with ward(frame_of(), with_recipients(4)) as project:
         table = whole_of(project)
         attributes = attributes_of(project.document, table)
-        given = project, table, "Clinic A", tmp_path / "out", "csv", Silent()
+        given = project, in_batches(table), "Clinic A", tmp_path / "out", "csv", Silent()
         record = make_release(*given).record
         calls.clear()
         assert not edition_sentences(project.document, attributes, [record])
@@ -115,7 +116,9 @@ def test_what_editions_tell_of_several_attributes_alike_is_told_once(tmp_path):
     document = replace(document, columns=columns, policy=policy, recipients=(person,))
     with new_project(tmp_path, document) as project:
         attributes = attributes_of(document, table)
-        record = make_release(project, table, "Clinic A", tmp_path / "out", "csv", Silent()).record
+        record = make_release(
+            project, in_batches(table), "Clinic A", tmp_path / "out", "csv", Silent()
+        ).record
     other = replace(record, source=replace(record.source, digest="another"))
     (told,) = edition_sentences(document, attributes, [other])
     assert told.startswith("disease and ward are released from 2 editions of the table. ")
@@ -126,7 +129,9 @@ def test_a_check_of_twice_as_many_recipients_resolves_twice_as_many_levels(ward,
     calls, found = counted(CategoricalMechanism, "level"), []
     for count in (3, 6):
         with ward(frame_of(), with_recipients(count)) as project:
-            given = looked_at(project.document, whole_of(project), project.keys, Silent())
+            given = looked_at(
+                project.document, in_batches(whole_of(project)), project.keys, Silent()
+            )
             calls.clear()
             examine(*given, (), Silent())
             found.append(calls["level"])
@@ -140,7 +145,7 @@ def test_what_earlier_releases_tell_is_found_once_for_all_recipients(ward, monke
         readiness.BesideReleases, "of", classmethod(lambda _, *given: told.append(given) or BESIDE)
     )
     with ward(frame_of(), with_recipients(3)) as project:
-        given = looked_at(project.document, whole_of(project), project.keys, Silent())
+        given = looked_at(project.document, in_batches(whole_of(project)), project.keys, Silent())
         found = examine(*given, (), Silent())
     assert len(told) == 1
     for each in found:
@@ -156,7 +161,7 @@ BESIDE = readiness.BesideReleases(("two",), {"sex": "told before"})
 def test_the_open_columns_of_one_recipient_are_told_as_among_all(ward):
     with ward(frame_of(), with_recipients(3)) as project:
         document, columns, known = looked_at(
-            project.document, whole_of(project), project.keys, Silent()
+            project.document, in_batches(whole_of(project)), project.keys, Silent()
         )
         every = answer_open_columns(document, columns, known, Silent())
         for each in document.recipients:
@@ -177,11 +182,11 @@ def test_a_release_examines_its_own_recipient_and_what_was_found_is_told_again(
         readiness, "CHECKS_OF_ROWS", (*checks, *readiness_checks.CHECKS_OF_ROWS[1:])
     )
     with ward(frame_of(), with_recipients(4)) as project:
-        given = project.document, table(project), project.keys
+        given = project.document, in_batches(table(project)), project.keys
         whole = checked_rows(*given, None, Silent())
         assert seen == names_of(project)
         seen.clear()
-        found = settle(project, table(project), ["Office 1"], REASON, Silent())
+        found = settle(project, in_batches(table(project)), ["Office 1"], REASON, Silent())
         assert [each.recipient for each in found] == ["Office 1"] == seen
         seen.clear()
         rows = checked_rows(*given, project.remembered, Silent(), ["Office 0", "Office 1"])
@@ -202,7 +207,7 @@ def test_each_release_reads_its_policy_and_its_own_entries_alone(ward, tmp_path,
         made = []
         for name in names_of(project):
             calls.clear()
-            make_release(project, table, name, tmp_path / "out", "csv", Silent())
+            make_release(project, in_batches(table), name, tmp_path / "out", "csv", Silent())
             made.append((calls["entry_of"], calls["_record"], calls["from_plain"]))
         records = project.releases
         assert [each.policy for each in records] == [project.document] * 5
@@ -227,14 +232,20 @@ def test_record_keys_are_hashed_once_for_several_recipients_and_the_bytes_stay(
         hashed.clear()
         made = [
             make_release(
-                project, table, name, tmp_path / folder, "csv", Silent(), prepared=prepared
+                project,
+                in_batches(table),
+                name,
+                tmp_path / folder,
+                "csv",
+                Silent(),
+                prepared=prepared,
             )
             for name in names_of(project)
         ]
         return [(each.path / "data.csv").read_bytes() for each in made], hashed["rows"]
 
     with ward(frame_of(), with_recipients(2)) as project:
-        table, prepared = whole_of(project), PreparedTable(project, whole_of(project))
+        table, prepared = whole_of(project), PreparedTable(project, in_batches(whole_of(project)))
         apart, every_time = released(prepared, "apart")
         prepared.expect_several()
         together, once = released(prepared, "together")
@@ -266,7 +277,13 @@ def test_columns_that_all_recipients_see_alike_are_written_as_text_once(
     def released(prepared, folder):
         made = [
             make_release(
-                project, table, name, tmp_path / folder, "csv", Silent(), prepared=prepared
+                project,
+                in_batches(table),
+                name,
+                tmp_path / folder,
+                "csv",
+                Silent(),
+                prepared=prepared,
             )
             for name in names_of(project)
         ]
@@ -276,13 +293,13 @@ def test_columns_that_all_recipients_see_alike_are_written_as_text_once(
         table = whole_of(project)
         apart = released(None, "apart")
         formatted = counted(delimited_writing._SharedLines, "_made")
-        several = PreparedTable(project, table)
+        several = PreparedTable(project, in_batches(table))
         several.expect_several()
         assert released(several, "together") == apart
         assert formatted == {"_made": 1}
         assert all(several._texts.values())
         monkeypatch.setattr(delimited_writing, "_MOST_KEPT", 100)
-        several = PreparedTable(project, table)
+        several = PreparedTable(project, in_batches(table))
         several.expect_several()
         assert released(several, "too large") == apart
     assert len({*apart}) == 3

@@ -24,6 +24,7 @@ from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
+from tests.in_batches import in_batches
 from tests.project.verifying import a_document, a_table, levels, new_project, release
 from tests.thorough import tried
 
@@ -83,13 +84,15 @@ def test_spacing_and_marks_survive_a_file_and_the_rules():
 
 
 def test_equal_levels_are_told_to_be_untraceable():
-    price = recipient_traceability(rows_of(ten(), a_table(), KEYS), Silent())
+    price = recipient_traceability(rows_of(ten(), in_batches(a_table()), KEYS), Silent())
     assert "get the same values" in price.sentence
     assert np.isinf(price.figures.most_rows)
 
 
 def test_the_price_is_computed_for_the_recipients_as_they_are():
-    price = recipient_traceability(rows_of(with_spacing(ten(), 0.05), a_table(), KEYS), Silent())
+    price = recipient_traceability(
+        rows_of(with_spacing(ten(), 0.05), in_batches(a_table()), KEYS), Silent()
+    )
     assert np.isfinite(price.figures.most_rows)
     assert "99 % certainty" in price.sentence
     assert "45.00 % lower" in price.sentence
@@ -114,7 +117,7 @@ def test_the_cost_in_records_is_that_of_the_estimates_errors(level):
 def test_one_recipient_is_nobody_to_tell_from():
     alone = replace(ten(), recipients=ten().recipients[:1])
     with pytest.raises(NotTraceable):
-        recipient_traceability(rows_of(alone, a_table(), KEYS), Silent())
+        recipient_traceability(rows_of(alone, in_batches(a_table()), KEYS), Silent())
 
 
 def test_a_file_at_a_near_level_is_traced_to_its_recipient(tmp_path):
@@ -122,5 +125,5 @@ def test_a_file_at_a_near_level_is_traced_to_its_recipient(tmp_path):
         release(project, tmp_path / "out", "Office 6")
         path = release(project, tmp_path / "out", "Office 2")
         leak = read_leak(path, Silent())
-        report = trace_file(project, a_table(), leak, Silent())
+        report = trace_file(project, in_batches(a_table()), leak, Silent())
     assert [report.name_of(suspect) for suspect in report.traced.sources] == ["Office 2"]

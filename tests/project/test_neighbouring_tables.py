@@ -30,6 +30,7 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.report.writing import draw, to_html
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 from tests.project.making import CHEAP, PASSPHRASE, crossed, noon
 
@@ -140,7 +141,7 @@ def released(twins, format_name, **options):
     return [
         make_release(
             project,
-            table,
+            in_batches(table),
             "Clinic A",
             project.path.parent / "out",
             format_name,
@@ -230,7 +231,9 @@ def test_reports_for_outsiders_do_not_differ_between_neighbouring_tables(twins):
     project = twins[0][0]
     pages = []
     for _, table in twins:
-        report = compose(collect(project, table, noon, Silent()), ReportOptions(Audience.OUTSIDE))
+        report = compose(
+            collect(project, in_batches(table), noon, Silent()), ReportOptions(Audience.OUTSIDE)
+        )
         pages.append(to_html(report, [draw(picture, "svg") for picture in report.pictures]))
     assert pages[0] == pages[1]
     assert "correlation" not in pages[0]

@@ -36,6 +36,7 @@ from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 from tests.project.numbers import (
     KEY,
@@ -320,9 +321,11 @@ def test_near_levels_have_more_noise_each_and_lie_on_one_ladder():
 
 
 def test_near_levels_make_a_few_leaked_rows_name_their_recipient():
-    alike = recipient_traceability(rows_of(five_alike(), TABLE, KEYS), Silent())
+    alike = recipient_traceability(rows_of(five_alike(), in_batches(TABLE), KEYS), Silent())
     assert "get the same values" in alike.sentence
-    price = recipient_traceability(rows_of(with_spacing(five_alike(), 0.01), TABLE, KEYS), Silent())
+    price = recipient_traceability(
+        rows_of(with_spacing(five_alike(), 0.01), in_batches(TABLE), KEYS), Silent()
+    )
     assert price.figures.most_rows <= 3
     assert price.lowered["Office 4"] == pytest.approx(0.04)
 
@@ -334,19 +337,19 @@ def test_a_leaked_part_is_traced_to_the_last_digit_of_its_floats(tmp_path):
         found = tmp_path / "found.csv"
         draw = np.random.default_rng(3)
         whole.iloc[draw.permutation(len(whole))[:40]].to_csv(found, index=False)
-        report = trace_file(project, TABLE, read_leak(found, Silent()), Silent())
+        report = trace_file(project, in_batches(TABLE), read_leak(found, Silent()), Silent())
         assert [report.name_of(suspect) for suspect in report.traced.sources] == ["Office 3"]
         assert report.traced.altered < 0.05
         foreign = pd.read_csv(found).assign(age=lambda frame: frame["age"] + 0.001)
         foreign.to_csv(found, index=False)
-        other = trace_file(project, TABLE, read_leak(found, Silent()), Silent())
+        other = trace_file(project, in_batches(TABLE), read_leak(found, Silent()), Silent())
         assert other.traced.altered > 0.5
 
 
 def test_a_record_s_number_drifts_with_every_level_and_stops_where_releases_do():
     document = a_document(TABLE)
     entry = document.policy[0]
-    path = record_path(rows_of(document, TABLE, KEYS), entry, "income", 7, Silent())
+    path = record_path(rows_of(document, in_batches(TABLE), KEYS), entry, "income", 7, Silent())
     true = float(TABLE.column("income").iloc[6])
     assert path.is_numeric
     assert path.stretches == ()
@@ -366,7 +369,9 @@ def test_a_record_s_number_drifts_with_every_level_and_stops_where_releases_do()
 
 def test_a_missing_number_stays_missing_all_the_way_down():
     document = a_document(TABLE)
-    path = record_path(rows_of(document, TABLE, KEYS), document.policy[0], "income", 6, Silent())
+    path = record_path(
+        rows_of(document, in_batches(TABLE), KEYS), document.policy[0], "income", 6, Silent()
+    )
     assert path.is_numeric
     assert np.isnan(path.numbers).all()
     assert all(pd.isna(stop.value) for stop in path.stops)
@@ -389,10 +394,12 @@ def test_an_adopted_copy_that_moved_with_the_project_is_found(tmp_path):
     old.rename(new)
     entry = document.policy[0]
     with pytest.raises(SfumatoError, match=r"copy\.csv"):
-        record_path(rows_of(document, TABLE, KEYS), entry, "age", 3, Silent())
-    path = record_path(rows_of(document, TABLE, KEYS, (new,)), entry, "age", 3, Silent())
+        record_path(rows_of(document, in_batches(TABLE), KEYS), entry, "age", 3, Silent())
+    path = record_path(
+        rows_of(document, in_batches(TABLE), KEYS, (new,)), entry, "age", 3, Silent()
+    )
     assert path.is_numeric
     price = recipient_traceability(
-        rows_of(with_spacing(document, 0.01), TABLE, KEYS, (new,)), Silent()
+        rows_of(with_spacing(document, 0.01), in_batches(TABLE), KEYS, (new,)), Silent()
     )
     assert price.figures.most_rows <= 3

@@ -17,6 +17,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.store.seal import state_folder
 from sfumato.project.store.unsaved import UnsavedWork, unsaved_in
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, document, new_project, noon, table
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no such pipes")
@@ -54,7 +55,7 @@ def test_a_pipe_is_no_file_to_read(tmp_path):
 def test_a_project_opens_beside_pipes_in_the_state_folder(tmp_path):
     with new_project(tmp_path) as project:
         project.remembered.keep("a thing", "about", 1)
-        make_release(project, table(), "Clinic A", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent())
         assert len(become_pipes(state_folder())) == 3
         assert project.remembered.find("a thing", "about") is None
         assert project.kept_releases.read() == ()
@@ -97,10 +98,12 @@ def test_a_pipe_in_the_place_of_a_project_or_its_journal_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["data.csv", "datapackage.json", "README.md", "added.txt"])
 def test_a_bundle_with_a_pipe_in_it_fails(tmp_path, name):
     with new_project(tmp_path) as project:
-        path = make_release(project, table(), "Clinic A", tmp_path / "out", "csv", Silent()).path
+        path = make_release(
+            project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent()
+        ).path
         (path / name).unlink(missing_ok=True)
         os.mkfifo(path / name)
-        assert not verify_bundle(project, table(), path, Silent()).holds
+        assert not verify_bundle(project, in_batches(table()), path, Silent()).holds
 
 
 def test_a_folder_of_parquet_files_with_a_pipe_among_them_is_refused(tmp_path):

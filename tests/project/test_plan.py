@@ -17,6 +17,7 @@ from sfumato.project.release.plan import Plan
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for
+from tests.in_batches import in_batches
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward
 from tests.project.verifying import a_table, new_project
@@ -91,10 +92,11 @@ def test_what_all_recipients_share_is_computed_once(tmp_path, monkeypatch):
     monkeypatch.setattr(BatchedTable, "read", read)
     with new_project(tmp_path) as project:
         table = a_table()
-        prepared = PreparedTable(project, table)
+        prepared = PreparedTable(project, in_batches(table))
         for name in ("Institute B", "Public C"):
             make_release(
-                *(project, table, name, tmp_path / "out", "csv", Silent()), prepared=prepared
+                *(project, in_batches(table), name, tmp_path / "out", "csv", Silent()),
+                prepared=prepared,
             )
         assert sorted(told) == ["Looking at the rows", *["Releasing the rows"] * 2]
         assert [record.recipient for record in project.releases] == ["Institute B", "Public C"]

@@ -17,6 +17,7 @@ from sfumato.project.errors import NotSealed
 from sfumato.project.ledger import EntryKind, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.verification.leak import trace_file
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, noon
 from tests.project.tampering import change, rows
 from tests.project.verifying import (
@@ -81,7 +82,9 @@ def project(tmp_path):
 
 
 def trace(project, frame):
-    report = trace_file(project, a_table(), Table(frame.reset_index(drop=True)), Silent())
+    report = trace_file(
+        project, in_batches(a_table()), Table(frame.reset_index(drop=True)), Silent()
+    )
     return {report.name_of(suspect) for suspect in report.traced.sources}
 
 

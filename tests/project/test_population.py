@@ -28,6 +28,7 @@ from sfumato.project.publication.population import (
 from sfumato.project.publication.prepared import ClassedRows
 from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.rules.rules import apply_rules, rules_of
+from tests.in_batches import in_batches
 
 WARDS = ("heart", "lungs")
 
@@ -77,7 +78,7 @@ def measured(folder, rows, node=(1, 1), **decided):
     path = write_population(folder, rows)
     file = open_population(path, ("age", "sex"), Silent())
     document = a_document(population=file, **decided)
-    prepared = prepare(document, a_table(), Silent())
+    prepared = prepare(document, in_batches(a_table()), Silent())
     found = read_population(document, prepared, Silent())
     return found, risks_of(document, every_row(prepared, node), found, Silent())
 
@@ -147,7 +148,7 @@ def test_a_column_in_bins_is_counted_in_its_bins(tmp_path):
     file = open_population(path, ("age", "sex"), Silent())
     decided = replace(document.generalization, population=file)
     document = replace(document, generalization=decided)
-    prepared = prepare(document, a_table(), Silent())
+    prepared = prepare(document, in_batches(a_table()), Silent())
     found = read_population(document, prepared, Silent())
     before, after = risks_of(document, every_row(prepared, (0, 0)), found, Silent())
     assert (before.uniques, after.uniques) == (4, 0)
@@ -156,7 +157,7 @@ def test_a_column_in_bins_is_counted_in_its_bins(tmp_path):
 
 def test_a_sampling_fraction_is_the_simple_way(tmp_path):
     document = a_document(sampling_fraction=0.5)
-    prepared = prepare(document, a_table(), Silent())
+    prepared = prepare(document, in_batches(a_table()), Silent())
     assert read_population(document, prepared, Silent()) is None
     risks = risks_of(document, every_row(prepared, (2, 1)), None, Silent())
     assert risks[1].basis is PopulationBasis.SAMPLED
@@ -169,7 +170,7 @@ def test_a_sampling_fraction_is_the_simple_way(tmp_path):
 def test_a_population_that_is_gone_or_another_is_refused(tmp_path):
     path = write_population(tmp_path, everybody())
     document = a_document(population=open_population(path, ("age", "sex"), Silent()))
-    prepared = prepare(document, a_table(), Silent())
+    prepared = prepare(document, in_batches(a_table()), Silent())
     write_population(tmp_path, everybody() * 2)
     with pytest.raises(SourceChanged):
         read_population(document, prepared, Silent())
@@ -181,7 +182,7 @@ def test_a_population_that_is_gone_or_another_is_refused(tmp_path):
 def test_a_population_lacks_a_column_that_is_generalized_since(tmp_path):
     path = write_population(tmp_path, everybody())
     document = a_document(population=open_population(path, ("age",), Silent()))
-    prepared = prepare(document, a_table(), Silent())
+    prepared = prepare(document, in_batches(a_table()), Silent())
     with pytest.raises(DiversityError, match="without the column sex"):
         read_population(document, prepared, Silent())
 

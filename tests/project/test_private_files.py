@@ -11,6 +11,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.project.publication.publish import publish_table
 from sfumato.report.blocks import Report
 from sfumato.report.writing import write_report
+from tests.in_batches import in_batches
 from tests.project.test_generalizing import decided
 from tests.project.verifying import a_table, new_project, release
 
@@ -42,7 +43,7 @@ def test_nobody_else_can_read_a_zip_or_a_published_table(tmp_path):
         path = release(project, tmp_path / "out", as_zip=True)
         assert mode(path) == 0o600
     with new_project(tmp_path, decided(), "published") as project:
-        path = publish_table(project, a_table(), tmp_path / "out", "csv", Silent()).path
+        path = publish_table(project, in_batches(a_table()), tmp_path / "out", "csv", Silent()).path
     assert {mode(file) for file in path.iterdir()} == {0o600}
     assert mode(path) == 0o700
 

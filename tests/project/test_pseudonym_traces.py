@@ -14,6 +14,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.errors import NotTraceable
 from sfumato.project.verification.leak import trace_file
 from sfumato.project.verification.leak_report import LeakReport
+from tests.in_batches import in_batches
 from tests.project.verifying import a_document, a_table, new_project, release
 
 SHARED_BY = ("Clinic A", "Institute B")
@@ -38,7 +39,7 @@ def released(project, tmp_path, recipient):
 
 
 def trace(project, frame) -> LeakReport:
-    return trace_file(project, a_table(), Table(frame.reset_index(drop=True)), Silent())
+    return trace_file(project, in_batches(a_table()), Table(frame.reset_index(drop=True)), Silent())
 
 
 def named(report):

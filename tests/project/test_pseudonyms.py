@@ -30,6 +30,7 @@ from sfumato.project.release.release_columns import attributes_of, material_of, 
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
 from sfumato.ui.panels.policy.edits import renamed
+from tests.in_batches import in_batches
 from tests.keyed_hash import ALPHABET, pseudonym_by_hand
 from tests.project.making import ILLNESSES, document, new_project, table
 from tests.project.test_release import release, released_csv
@@ -107,13 +108,13 @@ def test_those_who_share_see_the_same_pseudonym_for_the_same_person(project_of, 
 def test_a_release_with_pseudonyms_is_verified_and_a_changed_one_is_not(project_of, tmp_path):
     project = project_of(with_pseudonyms())
     outcome = release(project, tmp_path / "out")
-    report = verify_bundle(project, table(), outcome.path, Silent())
+    report = verify_bundle(project, in_batches(table()), outcome.path, Silent())
     assert report.holds, report.failed
     data = outcome.path / "data.csv"
     frame = pd.read_csv(data)
     frame["person"] = np.roll(frame["person"], 1)
     frame.to_csv(data, index=False)
-    report = verify_bundle(project, table(), outcome.path, Silent())
+    report = verify_bundle(project, in_batches(table()), outcome.path, Silent())
     assert "Unperturbed columns" in {check.title for check in report.failed}
 
 
@@ -228,12 +229,17 @@ def test_what_linked_rows_show_together_is_counted_though_no_row_is_unique():
     )
     together = frame.groupby("person")["sex"].value_counts().unstack(fill_value=0)
     unique = int((together.value_counts() == 1).sum())
-    asked = with_pseudonyms(), Table(frame), KeyRing(SECRET), Silent()
+    asked = with_pseudonyms(), in_batches(Table(frame)), KeyRing(SECRET), Silent()
     for one in examine(*looked_at(*asked), (), Silent()):
         [found] = [each for each in one.findings if each.check == "Linked rows"]
         assert found.severity is Severity.CAUTION
         assert f"unique for {unique} of 60 values of person" in found.sentence
-    alone = with_pseudonyms(), Table(frame.drop_duplicates("person")), KeyRing(SECRET), Silent()
+    alone = (
+        with_pseudonyms(),
+        in_batches(Table(frame.drop_duplicates("person"))),
+        KeyRing(SECRET),
+        Silent(),
+    )
     for one in examine(*looked_at(*alone), (), Silent()):
         assert "Linked rows" not in {each.check for each in one.findings}
 

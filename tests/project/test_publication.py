@@ -18,6 +18,7 @@ from sfumato.project.publication.publish import publish_table
 from sfumato.project.recovery import no_step
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project.test_generalizing import decided
 from tests.project.verifying import SECRETS, a_table, edit, failed, new_project
 
@@ -29,11 +30,13 @@ def project(tmp_path):
 
 
 def published(project, folder, format_name="csv", **options):
-    return publish_table(project, a_table(), folder, format_name, Silent(), **options).path
+    return publish_table(
+        project, in_batches(a_table()), folder, format_name, Silent(), **options
+    ).path
 
 
 def verified(project, path):
-    report = verify_bundle(project, a_table(), path, Silent())
+    report = verify_bundle(project, in_batches(a_table()), path, Silent())
     for check in report.checks:
         assert not any(secret in check.finding for secret in SECRETS[:-1] if len(secret) > 3)
     return report
@@ -76,7 +79,7 @@ def test_a_zip_holds_the_same_files(project, tmp_path):
 
 
 def test_publishing_after_a_perturbed_release_is_refused(project, tmp_path):
-    make_release(project, a_table(), "Clinic A", tmp_path / "out", "csv", Silent())
+    make_release(project, in_batches(a_table()), "Clinic A", tmp_path / "out", "csv", Silent())
     with pytest.raises(LadderError, match=r"perturbed for Clinic A .* true"):
         published(project, tmp_path / "out")
     assert not any(release.is_publication for release in project.releases)
@@ -85,11 +88,11 @@ def test_publishing_after_a_perturbed_release_is_refused(project, tmp_path):
 def test_perturbing_after_a_publication_is_refused(project, tmp_path):
     published(project, tmp_path / "out")
     with pytest.raises(LadderError, match="generalized table"):
-        make_release(project, a_table(), "Clinic A", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(a_table()), "Clinic A", tmp_path / "out", "csv", Silent())
 
 
 def test_an_override_is_recorded_with_its_reason(project, tmp_path):
-    make_release(project, a_table(), "Clinic A", tmp_path / "out", "csv", Silent())
+    make_release(project, in_batches(a_table()), "Clinic A", tmp_path / "out", "csv", Silent())
     published(project, tmp_path / "out", override="The clinic returned its copy")
     (entry,) = [e for e in project.ledger.entries if e.kind == EntryKind.OVERRIDE]
     assert entry.details["reason"] == "The clinic returned its copy"
@@ -133,8 +136,10 @@ def test_another_edition_is_published_for_a_reason_only(tmp_path):
         project.save_document(replace(document, source=source))
         options = "csv", Silent()
         with pytest.raises(LadderError, match="people who came, left or changed"):
-            publish_table(project, a_table(899), tmp_path / "next", *options)
-        made = publish_table(project, a_table(899), tmp_path / "next", *options, override="Agreed")
+            publish_table(project, in_batches(a_table(899)), tmp_path / "next", *options)
+        made = publish_table(
+            project, in_batches(a_table(899)), tmp_path / "next", *options, override="Agreed"
+        )
     assert "contradicts this one" in (made.path / "README.md").read_text(encoding="utf-8")
 
 

@@ -19,6 +19,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.project.document.model import TableSource
+from tests.in_batches import in_batches
 from tests.project import adopting, test_attacker
 from tests.project.verifying import a_table, new_project, release
 
@@ -26,7 +27,7 @@ KEYS = KeyRing(bytes(range(32)))
 
 
 def planned(document, table, *names):
-    rows = rows_of(document, table, KEYS)
+    rows = rows_of(document, in_batches(table), KEYS)
     [entry] = document.policy
     attributes = rows.attributes(Silent())
     return rows, members_of(document, entry, attributes, (), ReleaseBasis.PLANNED, names)
@@ -36,7 +37,7 @@ def test_the_most_telling_release_of_everyone_is_held(tmp_path):
     with new_project(tmp_path) as project:
         for name in ("Public C", "Institute B", "Public C"):
             release(project, tmp_path / f"out {len(project.releases)}", name)
-        rows = rows_of(project.document, a_table(), project.keys)
+        rows = rows_of(project.document, in_batches(a_table()), project.keys)
         entry = project.document.policy[0]
         asked = (project.document, entry, rows.attributes(Silent()), project.releases)
         held = holdings_of(*asked, ReleaseBasis.RELEASED)

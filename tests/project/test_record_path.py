@@ -16,6 +16,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.project.release.views import coarsening_of
 from tests.engine.ladders.path import event_path
+from tests.in_batches import in_batches
 from tests.project.verifying import ILLNESSES, a_document, a_table
 from tests.project.whole_table import coarsened, released_columns
 
@@ -25,7 +26,9 @@ KEYS = KeyRing(b"7" * 32)
 def path(row, document=None):
     settled = document or a_document()
     entry = settled.policy[0]
-    return record_path(rows_of(settled, a_table(), KEYS), entry, "illness", row, Silent())
+    return record_path(
+        rows_of(settled, in_batches(a_table()), KEYS), entry, "illness", row, Silent()
+    )
 
 
 @pytest.mark.slow
@@ -58,7 +61,9 @@ def test_what_recipients_see_is_what_they_are_released():
 def test_the_record_is_shown_as_every_recipient_s_view_shows_it():
     document, _ = with_proposed_hierarchies(a_document(), a_table())
     document = with_statement(document, "Institute B", 2, 0.1)
-    document = find_views(with_statement(document, "Public C", 30, 0.1), a_table(), Silent())
+    document = find_views(
+        with_statement(document, "Public C", 30, 0.1), in_batches(a_table()), Silent()
+    )
     found = {stop.recipient: stop for stop in path(17, document).stops}
     for recipient in document.recipients:
         frame = released_columns(document, a_table(), recipient, KEYS, Silent())[["age", "zip"]]

@@ -17,6 +17,7 @@ from sfumato.project.ledger import EntryKind, ReleaseState, events_in
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.store.files import digest_of_bundle, pending_in
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, new_project, noon, table
 
 BEFORE_RECORDED = (
@@ -190,7 +191,9 @@ def test_after_a_recovery_the_same_release_can_be_made_again(folder):
     opened(folder).close()
     shutil.rmtree(folder / "out")
     with opened(folder) as project:
-        outcome = make_release(project, table(), "Clinic A", folder / "out", "csv", Silent())
+        outcome = make_release(
+            project, in_batches(table()), "Clinic A", folder / "out", "csv", Silent()
+        )
         first, second = project.releases
         assert (first.digest, first.release_id) == (second.digest, second.release_id)
         assert digest_of_bundle(outcome.path) == second.digest
@@ -214,7 +217,9 @@ def prepared(folder):
 
     project = opened(folder)
     with pytest.raises(Died):
-        make_release(project, table(), "Clinic A", folder / "out", "csv", Silent(), at_step=die)
+        make_release(
+            project, in_batches(table()), "Clinic A", folder / "out", "csv", Silent(), at_step=die
+        )
     (staging,) = pending_in(project.database)
     project.close()
     return staging
@@ -271,7 +276,7 @@ def test_a_disk_that_fills_up_before_the_last_record_loses_nothing(folder, monke
     with opened(folder) as project, monkeypatch.context() as patch:
         patch.setattr("sfumato.project.release.bundle_making.end_release", full)
         with pytest.raises(DiskFull):
-            make_release(project, table(), "Clinic A", folder / "out", "csv", Silent())
+            make_release(project, in_batches(table()), "Clinic A", folder / "out", "csv", Silent())
         assert project.releases[0].state is ReleaseState.PREPARED
     with opened(folder) as again:
         assert again.releases[0].state is ReleaseState.COMPLETED

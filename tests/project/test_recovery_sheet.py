@@ -25,6 +25,7 @@ from sfumato.project.recovery_sheet import make_sheet, recover
 from sfumato.project.release.release import make_release
 from sfumato.project.store.recovery_code import RecoveryCode
 from sfumato.report.recovery_page import save_sheet
+from tests.in_batches import in_batches
 from tests.project.making import (
     CHEAP,
     PASSPHRASE,
@@ -58,7 +59,7 @@ def recovered(path, code, passphrase=NEW):
 
 
 def released(project, folder):
-    return make_release(project, table(), "Clinic A", folder, "csv", Silent()).path
+    return make_release(project, in_batches(table()), "Clinic A", folder, "csv", Silent()).path
 
 
 def test_a_lost_passphrase_does_not_end_the_ladder(project, tmp_path):

@@ -23,6 +23,7 @@ from sfumato.project.errors import ReadOnlyProject, ReleaseError, SourceChanged,
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.release.release import make_release
 from sfumato.project.store.files import digest_of_bundle
+from tests.in_batches import in_batches
 from tests.project.making import (
     ILLNESSES,
     document,
@@ -46,7 +47,9 @@ def out(tmp_path):
 
 
 def release(project, out, recipient="Clinic A", given=None, **options):
-    return make_release(project, given or table(), recipient, out, "csv", Silent(), **options)
+    return make_release(
+        project, in_batches(given or table()), recipient, out, "csv", Silent(), **options
+    )
 
 
 def kinds(project):
@@ -166,7 +169,7 @@ def test_a_name_taken_at_the_last_moment_is_kept(project, out):
 def test_cancelling_leaves_nothing_behind_whenever_it_comes(project, out, as_zip):
     reports = []
     watching = Callback(lambda *report: reports.append(report), lambda: False)
-    make_release(project, table(), "Clinic A", out, "csv", watching, as_zip)
+    make_release(project, in_batches(table()), "Clinic A", out, "csv", watching, as_zip)
     with new_project_beside(project, "second") as second:
         for limit in range(len(reports)):
             seen = []
@@ -175,7 +178,9 @@ def test_cancelling_leaves_nothing_behind_whenever_it_comes(project, out, as_zip
                 lambda seen=seen, limit=limit: len(seen) >= limit,
             )
             with pytest.raises(Cancelled):
-                make_release(second, table(), "Clinic A", out / "b", "csv", stopping, as_zip)
+                make_release(
+                    second, in_batches(table()), "Clinic A", out / "b", "csv", stopping, as_zip
+                )
             expect_nothing_left(second, out / "b")
     assert len(reports) >= 5
 
@@ -189,7 +194,7 @@ def new_project_beside(project, name):
 def test_progress_never_goes_back(project, out):
     fractions = []
     watching = Callback(lambda fraction, text: fractions.append(fraction), lambda: False)
-    make_release(project, table(), "Clinic A", out, "csv", watching)
+    make_release(project, in_batches(table()), "Clinic A", out, "csv", watching)
     assert fractions == sorted(fractions)
     assert 0 <= fractions[0] <= fractions[-1] <= 1
 
@@ -199,7 +204,7 @@ def test_a_cancelled_release_takes_the_folder_it_made_away_again(project, tmp_pa
     out = tmp_path / "mine" / "new" / "deep"
     stopping = Callback(lambda *report: None, out.exists)
     with pytest.raises(Cancelled):
-        make_release(project, table(), "Clinic A", out, "csv", stopping)
+        make_release(project, in_batches(table()), "Clinic A", out, "csv", stopping)
     assert list((tmp_path / "mine").iterdir()) == []
 
 
@@ -263,7 +268,7 @@ def test_an_unknown_recipient_is_named_with_those_that_exist(project, out):
 
 def test_an_unknown_format_leaves_nothing_behind(project, out):
     with pytest.raises(UnknownFormat):
-        make_release(project, table(), "Clinic A", out, "docx", Silent())
+        make_release(project, in_batches(table()), "Clinic A", out, "docx", Silent())
     expect_nothing_left(project, out)
 
 
@@ -339,7 +344,7 @@ def test_a_release_waits_for_another_and_can_be_cancelled_meanwhile(project, out
     reports = []
     stopping = Callback(lambda *report: reports.append(report), lambda: bool(reports))
     with project.releasing, pytest.raises(Cancelled):
-        make_release(project, table(), "Clinic A", out, "csv", stopping)
+        make_release(project, in_batches(table()), "Clinic A", out, "csv", stopping)
     assert reports == [(0.0, "Waiting for another release")]
     expect_nothing_left(project, out)
     assert release(project, out).record.state is ReleaseState.COMPLETED

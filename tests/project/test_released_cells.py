@@ -26,6 +26,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.release.views import coarsening_of
 from sfumato.project.verification.found import verify_file
 from sfumato.report.material import collect
+from tests.in_batches import in_batches
 from tests.project.making import new_project, noon
 from tests.project.test_released_chain import TABLES, decided
 
@@ -49,7 +50,7 @@ class Exported(NamedTuple):
 def with_cells(document, table, asked=ASKED):
     rules = {name: ViewRule(k, share, cells=True) for name, (k, share) in asked.items()}
     people = tuple(replace(each, view=rules[each.name]) for each in document.recipients)
-    return find_views(replace(document, recipients=people), table, Silent())
+    return find_views(replace(document, recipients=people), in_batches(table), Silent())
 
 
 @pytest.fixture(scope="module", params=TABLES)
@@ -63,11 +64,11 @@ def exported(request, tmp_path_factory):
     with new_project(folder, document) as project:
         for name in ASKED:
             kind = FORMATS[request.param]
-            made = make_release(project, table, name, folder / name, kind, Silent())
+            made = make_release(project, in_batches(table), name, folder / name, kind, Silent())
             file = read_bundle(made.path).table.frame
             files[name] = file.astype(object).fillna("").astype(str).set_index(key).sort_index()
             told[name] = made.record.details["view"]
-            held &= verify_file(project, table, made.path, Silent()).holds
+            held &= verify_file(project, in_batches(table), made.path, Silent()).holds
             readme = (made.path / "README.md").read_text(encoding="utf-8")
             packages[name] = json.loads((made.path / "datapackage.json").read_text("utf-8"))
     return Exported(list(public), files, told, packages, readme, held)
@@ -143,7 +144,7 @@ def test_a_view_that_would_hide_more_cells_than_may_be_is_refused(tmp_path):
         new_project(tmp_path, replace(document, recipients=people)) as project,
         pytest.raises(DiversityError, match="cells have to be suppressed"),
     ):
-        make_release(project, table, people[0].name, tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(table), people[0].name, tmp_path / "out", "csv", Silent())
 
 
 def test_what_is_important_to_nobody_leaves_no_trace_in_views_of_whole_records():
@@ -162,7 +163,9 @@ def test_the_important_column_keeps_more_of_its_cells():
     kept = []
     for order in ((), ("rent",)):
         changed = with_importance(document, order)
-        (seen,) = views_in(changed, released_rows(changed, table, KEYS, Silent()), Silent())
+        (seen,) = views_in(
+            changed, released_rows(changed, in_batches(table), KEYS, Silent()), Silent()
+        )
         kept.append(seen.view.starred_in(public.index("rent")))
     assert kept[1] < kept[0]
 
@@ -183,9 +186,11 @@ def test_a_column_whose_every_cell_is_suppressed_is_left_out_in_readme_and_repor
     people = tuple(replace(each, view=rule) for each in document.recipients[:1])
     with new_project(tmp_path, replace(document, recipients=people)) as project:
         known = Table(frame)
-        made = make_release(project, known, people[0].name, tmp_path / "out", "csv", Silent())
+        made = make_release(
+            project, in_batches(known), people[0].name, tmp_path / "out", "csv", Silent()
+        )
         readme = (made.path / "README.md").read_text(encoding="utf-8")
-        material = collect(project, known, noon, Silent())
+        material = collect(project, in_batches(known), noon, Silent())
     shown = read_bundle(made.path).table.frame
     assert (shown["rent"] == "*").all()
     assert "| rent | **left out** | every row shows `*` |" in readme

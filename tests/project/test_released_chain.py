@@ -22,6 +22,7 @@ from sfumato.engine.table.table import Table, with_proposed_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource, ViewRule
 from sfumato.project.release.release import make_release
 from tests.data import shared_data
+from tests.in_batches import in_batches
 from tests.keyed_hash import pseudonym_by_hand
 from tests.project.making import new_project
 from tests.proposed import proposed_columns
@@ -75,7 +76,7 @@ def decided(frame, key, public, sensitive):
         recipients=recipients,
     )
     document, _ = with_proposed_hierarchies(document, table)
-    return find_views(document, table, Silent())
+    return find_views(document, in_batches(table), Silent())
 
 
 @pytest.fixture(scope="module", params=TABLES)
@@ -87,7 +88,7 @@ def exported(request, tmp_path_factory):
     files, told, places = {}, {}, {}
     project = new_project(folder, decided(frame, key, public, sensitive))
     for name in ASKED:
-        made = make_release(project, Table(frame), name, folder / name, "csv", Silent())
+        made = make_release(project, in_batches(Table(frame)), name, folder / name, "csv", Silent())
         file = pd.read_csv(made.path / "data.csv", dtype=str, keep_default_na=False)
         files[name] = file.set_index(key)
         assert files[name].index.is_unique

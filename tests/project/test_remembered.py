@@ -14,6 +14,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
 from sfumato.project.store import remembered
 from sfumato.project.verification.found import verify_file
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.test_long_release import (
     VIEWS,
@@ -45,12 +46,12 @@ def looked(monkeypatch):
 
 def check(project, table):
     return checked_rows(
-        project.document, table(project), project.keys, project.remembered, Silent()
+        project.document, in_batches(table(project)), project.keys, project.remembered, Silent()
     )
 
 
 def settled(project, table):
-    return settle(project, table(project), ["Clinic A"], REASON, Silent())
+    return settle(project, in_batches(table(project)), ["Clinic A"], REASON, Silent())
 
 
 @pytest.mark.few(2)
@@ -73,7 +74,7 @@ def test_releases_after_a_remembered_check_have_the_same_bytes(ward, tmp_path):
         settled(project, long_of)
         wanted, _ = bundle(project, long_of(project), tmp_path / "first", "parquet")
         table = long_of(project)
-        settle(project, table, ["Clinic A"], REASON, Silent())
+        settle(project, in_batches(table), ["Clinic A"], REASON, Silent())
         found, _ = bundle(project, table, tmp_path / "second", "parquet")
         assert not table._known
     assert found == wanted
@@ -113,7 +114,7 @@ def test_a_bundle_is_verified_by_the_remembered_summary(ward, tmp_path):
             project, long_of(project), "Clinic A", tmp_path / "made", "csv", Silent()
         )
         table = long_of(project)
-        report = verify_file(project, table, made.path, Silent())
+        report = verify_file(project, in_batches(table), made.path, Silent())
         assert report.holds
         assert not table._known
 

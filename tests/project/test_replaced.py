@@ -13,6 +13,7 @@ from sfumato.project.ledger import EntryKind, ReleaseState
 from sfumato.project.project_file import ProjectFile, copy_project
 from sfumato.project.release.release import make_plan, make_release
 from sfumato.project.store.seal import state_folder
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, document, new_project, noon, table
 
 DEEDS = {
@@ -48,7 +49,14 @@ def release(project, deed="", step="", **options):
 
     folder = project.path.with_name("out")
     return make_release(
-        project, table(), "Clinic A", folder, "csv", Silent(), at_step=at_step, **options
+        project,
+        in_batches(table()),
+        "Clinic A",
+        folder,
+        "csv",
+        Silent(),
+        at_step=at_step,
+        **options,
     )
 
 
@@ -145,7 +153,12 @@ def test_a_plan_whose_project_is_replaced_later_counts_as_made(path):
         project.save_document(document(record_key="person"))
         shutil.copy(path, path.with_name("older.sfumato"))
         make_plan(
-            project, table(), "Clinic A", path.with_name("plan"), path.with_name("keys"), Silent()
+            project,
+            in_batches(table()),
+            "Clinic A",
+            path.with_name("plan"),
+            path.with_name("keys"),
+            Silent(),
         )
         do("replaced", path)
     with opened(path, accepting="synchronized") as project:

@@ -35,6 +35,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project import adopting, numbers, test_small_groups, verifying
 from tests.project.making import crossed, new_project
 from tests.project.test_generalizing import decided
@@ -128,7 +129,9 @@ def test_the_rows_of_the_table_may_come_in_any_order(tmp_path, mechanism, format
     name = document.recipients[0].name
     with verifying.new_project(tmp_path, document) as project:
         found = [
-            contents(make_release(project, given, name, folder, format_name, Silent()).path)
+            contents(
+                make_release(project, in_batches(given), name, folder, format_name, Silent()).path
+            )
             for given, folder in in_two_orders(table, tmp_path)
         ]
     for other in found[1:]:
@@ -141,7 +144,7 @@ def test_the_rows_of_the_table_may_come_in_any_order(tmp_path, mechanism, format
 def test_the_rows_of_a_table_to_publish_may_come_in_any_order(tmp_path, format_name):
     with verifying.new_project(tmp_path, replace(decided(), record_key="person")) as project:
         found = [
-            contents(publish_table(project, given, folder, format_name, Silent()).path)
+            contents(publish_table(project, in_batches(given), folder, format_name, Silent()).path)
             for given, folder in in_two_orders(a_table(), tmp_path)
         ]
     for other in found[1:]:
@@ -202,9 +205,9 @@ def test_a_release_has_the_same_order_in_every_format_and_edition_of_the_file(pr
 
 def test_a_publication_leaves_in_an_order_of_its_own(tmp_path):
     with verifying.new_project(tmp_path, decided()) as project:
-        path = publish_table(project, a_table(), tmp_path / "out", "csv", Silent()).path
+        path = publish_table(project, in_batches(a_table()), tmp_path / "out", "csv", Silent()).path
         frame = read_bundle(path, Silent()).table.frame
-        assert verify_bundle(project, a_table(), path, Silent()).holds
+        assert verify_bundle(project, in_batches(a_table()), path, Silent()).holds
     true = a_table().frame["income"].to_numpy()
     assert len(frame) == len(true)
     assert int((frame["income"].to_numpy(np.float64) == true).sum()) < 45
@@ -213,10 +216,10 @@ def test_a_publication_leaves_in_an_order_of_its_own(tmp_path):
 
 def test_a_publication_whose_rows_were_sorted_back_is_found_out(tmp_path):
     with verifying.new_project(tmp_path, decided()) as project:
-        path = publish_table(project, a_table(), tmp_path / "out", "csv", Silent()).path
+        path = publish_table(project, in_batches(a_table()), tmp_path / "out", "csv", Silent()).path
         order = order_of(project, path, a_table())
         edit(path, lambda rows: [rows[place] for place in np.argsort(order)], vouch=True)
-        found = failed(verify_bundle(project, a_table(), path, Silent()))
+        found = failed(verify_bundle(project, in_batches(a_table()), path, Silent()))
     assert found["Table"] == "Its rows are those that were published, in another order."
 
 
@@ -324,7 +327,9 @@ def test_rules_state_the_reason_and_never_an_empty_one():
 def test_a_bundle_in_an_order_of_its_own_is_not_adopted_row_by_row(tmp_path):
     table, document = adopting.ward(), adopting.settled()
     with new_project(tmp_path, document) as elsewhere:
-        path = make_release(elsewhere, table, "Clinic A", tmp_path / "out", "csv", Silent()).path
+        path = make_release(
+            elsewhere, in_batches(table), "Clinic A", tmp_path / "out", "csv", Silent()
+        ).path
     with pytest.raises(AdoptionError, match="random order of their own") as caught:
         adopting.examined(document, table, adopting.claim(path / "data.csv", 0.6))
     assert "key column" in caught.value.remedy
@@ -334,6 +339,8 @@ def test_a_bundle_in_the_table_s_order_is_adopted_row_by_row(tmp_path):
     table = adopting.ward()
     document = replace(adopting.settled(), rows_as_in_table=REASON)
     with new_project(tmp_path, document) as elsewhere:
-        path = make_release(elsewhere, table, "Clinic A", tmp_path / "out", "csv", Silent()).path
+        path = make_release(
+            elsewhere, in_batches(table), "Clinic A", tmp_path / "out", "csv", Silent()
+        ).path
     examination = adopting.examined(document, table, adopting.claim(path / "data.csv", 0.6))
     assert examination.fits

@@ -31,6 +31,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.store.files import Staging, stagings_of
 from sfumato.project.store.schema import digest_of_rows, empty_database
 from sfumato.project.store.seal import SeenCounter, state_folder
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon, table
 from tests.project.tampering import change, everything_in, put, rows
 
@@ -418,7 +419,14 @@ def test_a_link_in_the_place_of_staged_files_is_left_alone(path, tmp_path, as_zi
     monkey.setattr(Staging, "clear", lambda *_: (_ for _ in ()).throw(OSError()))
     with pytest.raises(Died):
         make_release(
-            project, table(), "Clinic A", tmp_path / "out", "csv", Silent(), as_zip, at_step=die
+            project,
+            in_batches(table()),
+            "Clinic A",
+            tmp_path / "out",
+            "csv",
+            Silent(),
+            as_zip,
+            at_step=die,
         )
     monkey.undo()
     project.close()

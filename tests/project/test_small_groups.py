@@ -22,6 +22,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of, material_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.engine.disclosure.group_cases import enumerated_tails
+from tests.in_batches import in_batches
 from tests.project.verifying import (
     ROWS,
     a_document,
@@ -137,7 +138,7 @@ def test_a_higher_level_than_the_top_is_refused(project, tmp_path):
     document = protected(levels=(0.6, 0.2))
     project.save_document(document)
     with pytest.raises(LevelError, match=r"above 0\.5"):
-        make_release(project, table(), "Clinic A", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent())
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_what_is_not_on_the_ladder_is_refused_with_the_reason(project, tmp_path,
     document = protected()
     project.save_document(replace(document, policy=(changed, document.policy[1])))
     with pytest.raises(LadderError, match=reason):
-        make_release(project, table(), "Institute B", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(table()), "Institute B", tmp_path / "out", "csv", Silent())
 
 
 def test_another_edition_with_other_groups_is_refused(tmp_path):
@@ -167,7 +168,7 @@ def test_another_edition_with_other_groups_is_refused(tmp_path):
         with pytest.raises(LadderError, match="groups"):
             make_release(
                 project,
-                replace(table(), frame=moved),
+                in_batches(replace(table(), frame=moved)),
                 "Institute B",
                 tmp_path / "out",
                 "csv",
@@ -197,7 +198,7 @@ def test_a_table_with_nothing_public_is_refused_clearly(project, tmp_path):
     document = protected({**SETTINGS, "public": []})
     project.save_document(document)
     with pytest.raises(PolicyError, match="no public column"):
-        make_release(project, table(), "Clinic A", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent())
 
 
 def test_the_guarantee_speaks_of_groups():

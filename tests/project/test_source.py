@@ -21,6 +21,7 @@ from sfumato.project.source import (
     open_source,
     read_source,
 )
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, document, new_project, table
 
 
@@ -108,7 +109,7 @@ def test_a_changed_table_has_a_way_forward(file, key, remedy):
 def test_a_new_edition_is_accepted_and_recorded(file, tmp_path):
     known = settled(file, "person")
     with new_project(tmp_path, known) as project:
-        make_release(project, table(), "Clinic A", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent())
         longer(file)
         assert accept_edition(project, file, Silent()).rows == 15
         assert project.document.source.rows == 15
@@ -116,7 +117,7 @@ def test_a_new_edition_is_accepted_and_recorded(file, tmp_path):
         assert entry.kind == "source changed"
         assert entry.details["from"] == {"digest": known.source.digest, "rows": 12}
         assert entry.details["to"]["rows"] == 15
-        make_release(project, table(15), "Clinic A", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(table(15)), "Clinic A", tmp_path / "out", "csv", Silent())
 
 
 def test_an_edition_is_accepted_before_the_first_release(file, tmp_path):
@@ -129,7 +130,7 @@ def test_an_edition_is_accepted_before_the_first_release(file, tmp_path):
 def test_an_edition_is_refused_once_records_are_told_apart_by_position(file, tmp_path):
     known = settled(file)
     with new_project(tmp_path, known) as project:
-        make_release(project, table(), "Clinic A", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent())
         longer(file)
         with pytest.raises(SourceChanged, match="position"):
             accept_edition(project, file, Silent())
@@ -172,7 +173,7 @@ def test_a_table_read_otherwise_is_an_edition_and_the_guarantee_counts_it(file, 
         details = project.ledger.entries[-1].details
         assert details["from"]["digest"] == details["to"]["digest"]
         assert details["to"]["read otherwise"] == ["Read as by version: 2"]
-        attributes = attributes_of(project.document, read)
+        attributes = attributes_of(project.document, read.in_memory(Silent()))
         told = edition_sentences(project.document, attributes, project.releases)
         assert "from 2 editions" in told[0]
 

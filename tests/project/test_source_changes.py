@@ -22,6 +22,7 @@ from sfumato.project.source import (
 from sfumato.project.source_changes import KnownRows, read_now, remember_rows
 from sfumato.project.store.remembered import Remembered
 from sfumato.project.store.secret import ProjectSecret
+from tests.in_batches import in_batches
 
 ROWS = [("a", 31, "flu"), ("b", 44, "cold"), ("c", 52, "flu"), ("d", 60, "flu")]
 COLUMNS = ("id", "age", "ill")
@@ -71,7 +72,7 @@ def known(file, remembered=None, record_key=None, rows=ROWS):
     else:
         table, source = read_source(file, options_of(file), Silent())
     if remembered is not None:
-        remember_rows(remembered, source, table, Silent())
+        remember_rows(remembered, source, in_batches(table), Silent())
     specs = (
         ColumnSpec("id", Role.IDENTIFYING),
         ColumnSpec("age", Role.INSENSITIVE, Kind.NUMERIC),
@@ -213,8 +214,7 @@ def test_dates_numbers_and_missing_values_have_one_hash_however_they_are_read(tm
     frame.to_parquet(parquet)
     whole, _ = read_source(csv, options_of(csv), Silent())
     parts, _ = batched_source_at(parquet, options_of(parquet), 1.0, tmp_path, Silent())
-    tables = BatchedTable.of(whole, tmp_path), parts
-    first, second = (KnownRows.of(each, Silent()).hashes for each in tables)
+    first, second = (KnownRows.of(each, Silent()).hashes for each in (whole, parts))
     assert len(np.unique(first)) == 3
     assert (first == second).all()
 
@@ -250,9 +250,9 @@ def test_another_version_of_reading_is_compared_in_parts(tmp_path):
     file.write_text("id,code,town\n" + "1,1.10,Ulm\n2,1.1,Bonn\n,,\n" * 40)
     before = ReadOptions(version=1)
     table, source = batched_source_at(file, before, 1.0, tmp_path, Silent())
-    [long] = read_now(source, table, file, Silent())
+    [long] = read_now(source, in_batches(table), file, Silent())
     table, source = read_source(file, before, Silent())
-    [whole] = read_now(source, table, file, Silent())
+    [whole] = read_now(source, in_batches(table), file, Silent())
     assert long == whole
     assert "80 rows in place of 120." in long.text
     assert long.ways[0].options.version == 2
@@ -265,5 +265,5 @@ def test_values_that_another_version_reads_otherwise_are_counted_in_parts(tmp_pa
     table, source = batched_source_at(
         file, ReadOptions(format="parquet", version=1), 1.0, tmp_path, Silent()
     )
-    [note] = read_now(source, table, file, Silent())
+    [note] = read_now(source, in_batches(table), file, Silent())
     assert note.text.endswith("100,000 values of share are others.")

@@ -15,6 +15,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.project.verification import leak as tracing
 from sfumato.project.verification.leak import trace_file
+from tests.in_batches import in_batches
 from tests.project.test_units import protected
 from tests.project.whole_table import released_columns
 from tests.samples.make_households import households
@@ -75,7 +76,7 @@ def alarms(frame, document, trials, monkeypatch, *, by_rows=False):
         project = project_of(document, 1_000 + trial)
         name = ("Institute", "Ministry", "Public")[trial % 3]
         found = made(document, frame, name, keys_of(1 + trial))
-        report = trace_file(project, Table(frame), Table(found), Silent())
+        report = trace_file(project, in_batches(Table(frame)), Table(found), Silent())
         named += bool(report.traced.sources)
         assert report.traced.rows == len(found)
         if by_rows:
@@ -115,7 +116,7 @@ def test_a_recipient_s_file_is_still_traced_by_the_draws_of_its_households():
     for number, name in enumerate(("Institute", "Ministry", "Public")):
         project = project_of(document, 77 + number)
         found = made(document, frame, name, project.keys)
-        report = trace_file(project, Table(frame), Table(found), Silent())
+        report = trace_file(project, in_batches(Table(frame)), Table(found), Silent())
         assert [report.name_of(source) for source in report.traced.sources] == [name]
 
 
@@ -132,9 +133,9 @@ def test_rows_that_can_t_be_of_one_household_count_whole(monkeypatch):
     project = project_of(document, 5)
     found = made(document, frame, "Ministry", project.keys)
     one_each = found.drop_duplicates("region")
-    report = trace_file(project, Table(frame), Table(one_each), Silent())
+    report = trace_file(project, in_batches(Table(frame)), Table(one_each), Silent())
     assert [report.name_of(source) for source in report.traced.sources] == ["Ministry"]
     assert (kept[-1].draws == 1.0).all()
     assert kept[-1].evidence.sum() == len(one_each)
-    trace_file(project, Table(frame), Table(found), Silent())
+    trace_file(project, in_batches(Table(frame)), Table(found), Silent())
     assert kept[-1].evidence.sum() == pytest.approx(frame["household"].nunique())

@@ -27,6 +27,7 @@ from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.release import make_release
 from sfumato.project.release.table_survey import measured_for_unit
 from sfumato.project.release.units import promise_by_unit, unit_of_columns
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
@@ -85,7 +86,7 @@ def by_household(document: Document, table: Table, most_rows: int | None) -> Doc
 
 
 def examined(document: Document, table: Table, keys):
-    found = examine(*looked_at(document, table, keys, Silent()), (), Silent())
+    found = examine(*looked_at(document, in_batches(table), keys, Silent()), (), Silent())
     return [one for each in found for one in each.findings if one.check == "Levels"]
 
 
@@ -125,7 +126,9 @@ def test_what_a_unit_loses_by_the_published_parameters_is_what_is_stated(tmp_pat
         assert not examined(document, table, project.keys)
         project.save_document(document)
         for recipient in document.recipients:
-            made = make_release(project, table, recipient.name, tmp_path, "csv", Silent())
+            made = make_release(
+                project, in_batches(table), recipient.name, tmp_path, "csv", Silent()
+            )
             package = json.loads((made.path / "datapackage.json").read_text())
             readme = (made.path / "README.md").read_text()
             found = losses(package)
@@ -203,7 +206,9 @@ def test_numbers_that_a_unit_s_rows_share_are_weighed_in_large_tables(monkeypatc
     for name in (*CATEGORIES, "income"):
         document = document.with_column(ColumnSpec(name, Role.IDENTIFYING))
     document = by_household(document, table, 9)
-    [found] = examine(*looked_at(document, table, KeyRing(bytes(32)), Silent()), (), Silent())
+    [found] = examine(
+        *looked_at(document, in_batches(table), KeyRing(bytes(32)), Silent()), (), Silent()
+    )
     [told] = [one for one in found.findings if one.check == "Worth"]
     assert told.worthless
     assert "be worth about 100" in told.sentence

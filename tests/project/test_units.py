@@ -38,6 +38,7 @@ from sfumato.project.release.units import beyond_largest, by_unit, loss_by_unit,
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 from tests.project.making import new_project
 from tests.project.test_pooled_rows import LEVELS, a_document, attack
@@ -65,7 +66,7 @@ def released(survey, tmp_path):
     project = new_project(tmp_path, document)
     out = tmp_path / "out"
     paths = {
-        name: make_release(project, Table(survey), name, out, "csv", Silent()).path
+        name: make_release(project, in_batches(Table(survey)), name, out, "csv", Silent()).path
         for name in LEVELS
     }
     yield project, Table(survey), paths
@@ -156,7 +157,7 @@ def test_pooling_a_household_s_rows_restores_no_more_than_one_draw(survey):
 def test_bundles_verify_and_a_unit_with_two_values_does_not(released):
     project, table, paths = released
     for path in paths.values():
-        report = verify_bundle(project, table, path, Silent())
+        report = verify_bundle(project, in_batches(table), path, Silent())
         assert report.holds, [(c.title, c.finding) for c in report.failed]
         assert any("show the same value" in check.finding for check in report.checks)
 
@@ -167,11 +168,13 @@ def test_a_coarser_view_keeps_its_k_among_the_rows_that_leave(survey, tmp_path):
     public = replace(document.recipient("Public"), view=view)
     document, _ = with_proposed_hierarchies(replace(document, recipients=(public,)), Table(survey))
     project = new_project(tmp_path, document)
-    made = make_release(project, Table(survey), "Public", tmp_path / "out", "csv", Silent())
+    made = make_release(
+        project, in_batches(Table(survey)), "Public", tmp_path / "out", "csv", Silent()
+    )
     rows = read(made.path)
     assert rows.groupby(["region", "sex"]).size().min() >= 5
     assert len(rows) == survey["household"].value_counts().clip(upper=ROWS).sum()
-    report = verify_bundle(project, Table(survey), made.path, Silent())
+    report = verify_bundle(project, in_batches(Table(survey)), made.path, Silent())
     assert report.holds, [(c.title, c.finding) for c in report.failed]
     project.close()
 
@@ -229,7 +232,9 @@ def test_the_guide_says_so_where_a_unit_leaves_as_a_pseudonym(survey, tmp_path):
     settled = protected(survey)
     household = replace(settled.column("household"), pseudonym=Pseudonym())
     project = new_project(tmp_path, settled.with_column(household))
-    made = make_release(project, Table(survey), "Public", tmp_path / "out", "csv", Silent())
+    made = make_release(
+        project, in_batches(Table(survey)), "Public", tmp_path / "out", "csv", Silent()
+    )
     text = " ".join((made.path / "README.md").read_text().split())
     shown = read(made.path)["household"]
     assert shown.duplicated().any()
@@ -354,7 +359,9 @@ def test_another_bound_after_a_release_is_another_ladder(released):
     document = project.document
     project.save_document(document.with_unit(replace(document.unit, most_rows=2)))
     with pytest.raises(LadderError, match="illness was released"):
-        make_release(project, table, "Public", project.path.parent / "more", "csv", Silent())
+        make_release(
+            project, in_batches(table), "Public", project.path.parent / "more", "csv", Silent()
+        )
 
 
 @pytest.mark.slow
@@ -365,9 +372,12 @@ def test_a_release_is_verified_and_traced_by_the_unit_that_was_in_force(released
     document = project.document
     today = None if most_rows is None else replace(document.unit, most_rows=most_rows)
     project.save_document(document.with_unit(today))
-    assert verify_bundle(project, table, paths["Ministry"], Silent()).holds
+    assert verify_bundle(project, in_batches(table), paths["Ministry"], Silent()).holds
     leak = read_leak(paths["Ministry"], Silent())
-    assert "from the release to Ministry" in trace_file(project, table, leak, Silent()).verdict
+    assert (
+        "from the release to Ministry"
+        in trace_file(project, in_batches(table), leak, Silent()).verdict
+    )
 
 
 def test_combinations_of_columns_that_are_drawn_once_are_counted_once_for_a_unit():

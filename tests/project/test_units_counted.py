@@ -31,6 +31,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of, leaving_table
 from sfumato.project.release.uniqueness import release_sentence
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project.making import new_project
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
@@ -69,7 +70,7 @@ def surveyed(frame, most_rows=9, asked=ASKED):
 
 
 def found_for(document, frame, keys):
-    return find_views(document, leaving_table(document, Table(frame), keys), Silent())
+    return find_views(document, in_batches(leaving_table(document, Table(frame), keys)), Silent())
 
 
 def units_per_class(rows, truth, columns):
@@ -86,7 +87,9 @@ def test_every_class_of_an_exported_file_has_rows_of_k_households(tmp_path, most
     project.save_document(found_for(project.document, frame, project.keys))
     fewer_than_rows = 0
     for name, (k, share) in ASKED.items():
-        made = make_release(project, Table(frame), name, tmp_path / "out", "csv", Silent())
+        made = make_release(
+            project, in_batches(Table(frame)), name, tmp_path / "out", "csv", Silent()
+        )
         rows = pd.read_csv(made.path / "data.csv", keep_default_na=False)
         sizes, joined = units_per_class(rows, frame, KNOWN)
         assert sizes.min() >= k
@@ -98,7 +101,7 @@ def test_every_class_of_an_exported_file_has_rows_of_k_households(tmp_path, most
         assert f"with records of at least {others}" in text
         told = json.loads((made.path / "datapackage.json").read_text())["sfumato"]["view"]
         assert (told["k"], told["k_counts_distinct"]) == (k, "household")
-        report = verify_bundle(project, Table(frame), made.path, Silent())
+        report = verify_bundle(project, in_batches(Table(frame)), made.path, Silent())
         assert report.holds, [(c.title, c.finding) for c in report.failed]
         (kept,) = [c.finding for c in report.checks if c.title == "Quasi-identifiers"]
         assert f"has {sizes.min()} units, and k = {k} was promised" in kept
@@ -112,11 +115,11 @@ def test_views_that_keep_k_rows_but_not_k_households_are_refused(tmp_path):
     frame = with_ages(40).assign(sex="f", age=30)
     frame["region"] = frame["household"].str.replace("h", "r")
     document = surveyed(frame, asked={"Public": (3, 0.0)})
-    seen = {each.recipient: each for each in views_in(document, Table(frame), Silent())}
+    seen = {each.recipient: each for each in views_in(document, in_batches(Table(frame)), Silent())}
     assert "3" in seen["Public"].problem
     assert seen["Public"].view.unique == 0  # suppressed, and more than may be
     found = found_for(document, frame, KeyRing(bytes(32)))
-    (public,) = views_in(found, Table(frame), Silent())
+    (public,) = views_in(found, in_batches(Table(frame)), Silent())
     assert public.problem == ""
     assert public.view.smallest >= 3
     assert (public.units, public.records) == (frame["household"].nunique(), len(frame))
@@ -128,9 +131,9 @@ def test_a_k_above_the_number_of_units_is_refused_by_name():
     assert k < len(frame)
     document = surveyed(frame, asked={"Public": (k, 0.0)})
     with pytest.raises(DiversityError, match=f"Public's k is {k}, .* belong to {k - 1} units") as e:
-        find_views(document, Table(frame), Silent())
+        find_views(document, in_batches(Table(frame)), Silent())
     assert f"Choose a k from 1 to {k - 1}" in e.value.remedy
-    (seen,) = views_in(document, Table(frame), Silent())
+    (seen,) = views_in(document, in_batches(Table(frame)), Silent())
     assert f"belong to {k - 1} units" in seen.problem
 
 
@@ -148,7 +151,7 @@ def test_unique_units_are_those_that_pandas_counts_among_the_rows_that_leave(mos
     alone = together.transform("nunique") == 1
     unique = left.frame.loc[alone, "household"].nunique()
     assert unique < alone.sum() or most_rows == 2
-    (found,) = unique_by_recipient(document, left, Silent())
+    (found,) = unique_by_recipient(document, in_batches(left), Silent())
     assert (found.alone, found.rows, found.smallest) == (
         unique,
         alone.sum(),
@@ -216,7 +219,7 @@ def test_a_published_table_keeps_k_households_in_every_class(tmp_path, suppresse
     columns = tuple(spec for spec in document.columns if spec.name != "rent")
     document = replace(document, columns=columns, policy=(), generalization=decided)
     project = new_project(tmp_path, document)
-    path = publish_table(project, Table(frame), tmp_path / "out", "csv", Silent()).path
+    path = publish_table(project, in_batches(Table(frame)), tmp_path / "out", "csv", Silent()).path
     rows = pd.read_csv(path / "data.csv", keep_default_na=False)
     sizes, joined = units_per_class(rows, frame, KNOWN)
     assert sizes.min() >= 6
@@ -243,7 +246,7 @@ def test_a_published_table_keeps_k_households_in_every_class(tmp_path, suppresse
         if starred < len(rows):
             assert ("`*` in" in shown[name]) == (starred > 0)
             assert "as in the source" not in shown[name] or not starred
-    report = verify_bundle(project, Table(frame), path, Silent())
+    report = verify_bundle(project, in_batches(Table(frame)), path, Silent())
     assert report.holds, [(c.title, c.finding) for c in report.failed]
     project.close()
 
@@ -254,7 +257,7 @@ def test_a_published_table_s_k_above_the_number_of_units_is_refused(tmp_path):
     document = replace(surveyed(frame, asked={}), policy=(), generalization=decided)
     project = new_project(tmp_path, document)
     with pytest.raises(DiversityError, match="k is 21, and the records belong to 20 units"):
-        publish_table(project, Table(frame), tmp_path / "out", "csv", Silent())
+        publish_table(project, in_batches(Table(frame)), tmp_path / "out", "csv", Silent())
     assert not (tmp_path / "out").exists()
     assert project.releases == ()
     project.close()

@@ -16,6 +16,7 @@ from sfumato.project.document.model import TableSource
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, noon
 from tests.project.verifying import (
     ILLNESSES,
@@ -201,13 +202,13 @@ def test_verifying_can_be_cancelled(project, tmp_path):
     seen = []
     context = Callback(lambda fraction, text: seen.append(text), lambda: len(seen) > 5)
     with pytest.raises(Cancelled):
-        verify_bundle(project, a_table(), path, context)
+        verify_bundle(project, in_batches(a_table()), path, context)
 
 
 def test_progress_goes_from_start_to_end(project, tmp_path):
     path = release(project, tmp_path / "out")
     seen: list[float] = []
     context = Callback(lambda fraction, text: seen.append(fraction), lambda: False)
-    verify_bundle(project, a_table(), path, context)
+    verify_bundle(project, in_batches(a_table()), path, context)
     assert seen == sorted(seen)
     assert seen[-1] == 1.0

@@ -46,6 +46,7 @@ from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
 from tests.household import household_survey
+from tests.in_batches import in_batches
 from tests.project.verifying import a_document, a_table, new_project, release
 from tests.proposed import proposed_columns
 
@@ -58,7 +59,7 @@ def coarse(asked=None, **changes) -> Document:
     document, _ = with_proposed_hierarchies(a_document(**changes), a_table())
     for name, (k, share) in (asked or ASKED).items():
         document = with_statement(document, name, k, share)
-    return find_views(document, a_table(), Silent())
+    return find_views(document, in_batches(a_table()), Silent())
 
 
 def exported(path) -> pd.DataFrame:
@@ -113,12 +114,12 @@ def test_a_recipient_is_told_the_levels_and_the_k(released):
 def test_releases_with_views_verify_and_are_traced(released):
     project, paths, _ = released
     for path in paths.values():
-        report = verify_bundle(project, a_table(), path, Silent())
+        report = verify_bundle(project, in_batches(a_table()), path, Silent())
         assert report.holds, report.failed
     for name in ("Institute B", "Public C"):
         leak = read_leak(paths[name] / "data.csv", Silent())
-        (source,) = trace_file(project, a_table(), leak, Silent()).traced.sources
-        assert trace_file(project, a_table(), leak, Silent()).name_of(source) == name
+        (source,) = trace_file(project, in_batches(a_table()), leak, Silent()).traced.sources
+        assert trace_file(project, in_batches(a_table()), leak, Silent()).name_of(source) == name
 
 
 def test_a_row_that_shows_more_than_the_view_is_found(released, tmp_path):
@@ -130,7 +131,10 @@ def test_a_row_that_shows_more_than_the_view_is_found(released, tmp_path):
     frame = files["Public C"].copy()
     frame.loc[3, "zip"] = "99999"
     frame.to_csv(altered / "data.csv", index=False)
-    failed = {check.title for check in verify_bundle(project, a_table(), altered, Silent()).failed}
+    failed = {
+        check.title
+        for check in verify_bundle(project, in_batches(a_table()), altered, Silent()).failed
+    }
     assert {"Files", "Unperturbed columns", "Quasi-identifiers"} <= failed
 
 
@@ -143,14 +147,14 @@ def test_the_ledger_keeps_the_view_by_which_a_release_is_judged(released, tmp_pa
     before = project.document
     project.save_document(without_view(before, "Public C"))
     try:
-        assert verify_bundle(project, a_table(), paths["Public C"], Silent()).holds
+        assert verify_bundle(project, in_batches(a_table()), paths["Public C"], Silent()).holds
     finally:
         project.save_document(before)
 
 
 def test_uniqueness_is_counted_on_what_each_recipient_sees(released):
     project, _, files = released
-    found = unique_by_recipient(project.document, a_table(), Silent())
+    found = unique_by_recipient(project.document, in_batches(a_table()), Silent())
     assert [each.recipient for each in found] == ["", "Clinic D", "Institute B", "Public C"]
     shown = ["age", "zip", "income"]
     for each in found[2:]:
@@ -192,9 +196,9 @@ def test_levels_that_do_not_keep_what_is_stated_release_nothing(tmp_path):
         new_project(tmp_path, document) as project,
         pytest.raises(DiversityError, match="Public C's levels"),
     ):
-        make_release(project, a_table(), "Public C", tmp_path / "out", "csv", Silent())
+        make_release(project, in_batches(a_table()), "Public C", tmp_path / "out", "csv", Silent())
     assert not (tmp_path / "out").exists()
-    (seen,) = views_in(document, a_table(), Silent())
+    (seen,) = views_in(document, in_batches(a_table()), Silent())
     assert "Public C" in seen.problem
     assert "may be" in seen.problem
 
@@ -216,16 +220,16 @@ def test_who_is_trusted_less_follows_when_a_level_is_raised_and_the_other_way_ro
 
 def test_nodes_that_may_not_keep_what_is_stated_never_do():
     document = coarse({"Public C": (20, 0.05)})
-    keeping = may_keep(document, a_table(), "Public C", Silent())
+    keeping = may_keep(document, in_batches(a_table()), "Public C", Silent())
     for node in np.ndindex(*keeping.shape):
         moved, _ = with_levels(document, "Public C", dict(zip(PUBLIC, node, strict=True)))
-        (seen,) = views_in(moved, a_table(), Silent())
+        (seen,) = views_in(moved, in_batches(a_table()), Silent())
         # With nobody trusted more, a node keeps what is stated just where it does so alone.
         assert keeping[node] == (not seen.problem)
     assert keeping[tuple(coarse().recipient("Public C").view.levels[name] for name in PUBLIC)]
     assert not keeping.all()
     everything = without_view(document, "Public C")
-    assert may_keep(everything, a_table(), "Public C", Silent()).all()
+    assert may_keep(everything, in_batches(a_table()), "Public C", Silent()).all()
 
 
 def test_several_levels_are_one_move_on_the_chain():
@@ -263,14 +267,14 @@ def test_views_that_are_no_chain_are_refused_by_name():
 
 def test_what_keeps_levels_from_being_found_is_named():
     with pytest.raises(PolicyError, match="No k is stated"):
-        find_views(a_document(), a_table(), Silent())
+        find_views(a_document(), in_batches(a_table()), Silent())
     stated = with_statement(a_document(), "Public C", 20)
     with pytest.raises(PolicyError, match="age and zip"):
-        find_views(stated, a_table(), Silent())
+        find_views(stated, in_batches(a_table()), Silent())
     ready, reasons = with_proposed_hierarchies(stated, a_table())
     assert set(reasons) == {"age", "zip"}
     with pytest.raises(DiversityError, match="Public C's k is 901"):
-        find_views(with_statement(ready, "Public C", 901), a_table(), Silent())
+        find_views(with_statement(ready, "Public C", 901), in_batches(a_table()), Silent())
 
 
 def test_a_view_that_crosses_one_released_before_needs_a_reason(tmp_path):
@@ -290,9 +294,17 @@ def test_a_view_that_crosses_one_released_before_needs_a_reason(tmp_path):
         release(project, tmp_path / "a", "Public C")
         project.save_document(crossing)
         with pytest.raises(LadderError, match="neither wholly finer"):
-            make_release(project, a_table(), "Institute B", tmp_path / "b", "csv", Silent())
+            make_release(
+                project, in_batches(a_table()), "Institute B", tmp_path / "b", "csv", Silent()
+            )
         made = make_release(
-            project, a_table(), "Institute B", tmp_path / "b", "csv", Silent(), override="Agreed"
+            project,
+            in_batches(a_table()),
+            "Institute B",
+            tmp_path / "b",
+            "csv",
+            Silent(),
+            override="Agreed",
         )
         assert "contradicts this one" in (made.path / "README.md").read_text(encoding="utf-8")
         assert any("neither wholly finer" in str(e.details) for e in project.ledger.entries)
@@ -306,7 +318,7 @@ def test_the_guarantee_names_the_virtual_recipient_where_trust_orders_differ():
     assert [name for name, _ in one_order.views] == ["Clinic D", "Institute B", "Public C"]
     turned = with_statement(document, "Clinic A", 50, 0.05)
     turned = with_statement(turned, "Clinic D", 50, 0.05)
-    turned = find_views(turned, table, Silent())
+    turned = find_views(turned, in_batches(table), Silent())
     guarantee = guarantee_of(turned, known)
     told = guarantee.coalition
     assert "Clinic A's level of illness, and Institute B's level of work and view of" in told
@@ -323,10 +335,10 @@ def test_the_guarantee_names_the_virtual_recipient_where_trust_orders_differ():
 
 def test_what_all_recipients_see_together_is_the_finest_view_or_the_values_themselves():
     document = coarse({"Institute B": (3, 0.02), "Public C": (20, 0.05)})
-    found = views_in(document, a_table(), Silent())
-    seen = seen_together(document, a_table(), "Institute B", found, Silent())
+    found = views_in(document, in_batches(a_table()), Silent())
+    seen = seen_together(document, in_batches(a_table()), "Institute B", found, Silent())
     assert seen == found[0]
-    seen = seen_together(document, a_table(), "Clinic A", found, Silent())
+    seen = seen_together(document, in_batches(a_table()), "Clinic A", found, Silent())
     assert seen is not None
     as_they_are = {n: document.column(n).shown(a_table().column(n)) for n in PUBLIC}
     counts = pd.DataFrame(as_they_are).value_counts()
@@ -336,7 +348,7 @@ def test_what_all_recipients_see_together_is_the_finest_view_or_the_values_thems
 def test_what_is_prepared_for_several_recipients_follows_the_document(tmp_path):
     document = coarse()
     with new_project(tmp_path, document) as project:
-        prepared = PreparedTable(project, a_table())
+        prepared = PreparedTable(project, in_batches(a_table()))
         public = document.recipient("Public C")
         before = prepared.alone(Silent(), public)
         changed = without_view(document, "Public C")
@@ -362,8 +374,8 @@ def many_columns():
 
 def test_of_many_quasi_identifiers_levels_are_found_that_keep_what_is_stated(many_columns):
     document, table = many_columns
-    found = find_views(document, table, Silent())
-    seen = views_in(found, table, Silent())
+    found = find_views(document, in_batches(table), Silent())
+    seen = views_in(found, in_batches(table), Silent())
     assert [each.problem for each in seen] == ["", ""]
     assert [each.view.smallest >= each.rule.k for each in seen] == [True, True]
     levels = seen[0].levels
@@ -373,21 +385,27 @@ def test_of_many_quasi_identifiers_levels_are_found_that_keep_what_is_stated(man
 
 def test_what_is_important_is_kept_of_many_quasi_identifiers(many_columns):
     document, table = many_columns
-    assert find_views(document, table, Silent()).recipients[0].view.levels["citizenship"] == 1
+    assert (
+        find_views(document, in_batches(table), Silent()).recipients[0].view.levels["citizenship"]
+        == 1
+    )
     document = with_importance(document, ("citizenship",))
-    assert find_views(document, table, Silent()).recipients[0].view.levels["citizenship"] == 0
+    assert (
+        find_views(document, in_batches(table), Silent()).recipients[0].view.levels["citizenship"]
+        == 0
+    )
 
 
 def test_what_each_further_column_costs_is_what_showing_it_comes_to(many_columns):
     document, table = many_columns
-    found = find_views(document, table, Silent())
-    told = kept_columns(found, table, Silent())
+    found = find_views(document, in_batches(table), Silent())
+    told = kept_columns(found, in_batches(table), Silent())
     levels = found.recipients[0].view.levels
     assert {*told.kept, *(one.name for one in told.left)} == set(levels)
     assert told.suppressed <= told.allowed == 4
     for one in told.left:
         changed, _ = with_level(found, "Partner", one.name, one.level)
-        (first, _) = views_in(changed, table, Silent())
+        (first, _) = views_in(changed, in_batches(table), Silent())
         assert first.view.suppressed_rows == one.suppressed
     assert "best left out" in str(next(told.sentences))
 

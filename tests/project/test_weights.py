@@ -23,6 +23,7 @@ from sfumato.project.release.release_columns import material_of
 from sfumato.project.release.uniqueness import release_sentence
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
+from tests.in_batches import in_batches
 from tests.project import making
 from tests.project.counting_alone import alone_in_release
 from tests.project.test_population import a_document, a_table, every_row
@@ -75,7 +76,7 @@ def test_rounding_that_leaves_weights_of_zero_is_refused():
 
 def test_the_risk_estimates_a_class_in_the_population_by_the_sum_of_its_weights():
     table, document = weighted()
-    prepared = prepare(document, table, Silent())
+    prepared = prepare(document, in_batches(table), Silent())
     node = (1, 0)  # decades of age; sex as it is: two classes of three
     _, after = risks_of(document, every_row(prepared, node), None, Silent())
     assert after.basis is PopulationBasis.WEIGHTED
@@ -148,15 +149,17 @@ def test_a_release_shows_coded_numbers_and_weights_and_is_verified(tmp_path):
         ColumnSpec("w", Role.WEIGHT, Kind.NUMERIC, coding=Coding(step=5.0)),
     )
     with making.new_project(tmp_path, replace(document, columns=columns)) as project:
-        outcome = make_release(project, table, "Clinic A", tmp_path / "out", "csv", Silent())
+        outcome = make_release(
+            project, in_batches(table), "Clinic A", tmp_path / "out", "csv", Silent()
+        )
         frame = pd.read_csv(outcome.path / "data.csv")
         assert sorted(frame["age"]) == [3, 17, 44, 51, 60, 61, 70, 71, 85, 85, 85, 85]
         assert sorted(frame["w"]) == sorted(np.floor(numbers["w"] / 5 + 0.5) * 5)
-        assert verify_bundle(project, table, outcome.path, Silent()).holds
+        assert verify_bundle(project, in_batches(table), outcome.path, Silent()).holds
         readme = (outcome.path / "README.md").read_text(encoding="utf-8")
         assert "85 means 85 or more" in readme
         assert "By the sampling weights (“w”)" in readme
         uncoded = project.document.with_column(replace(columns[3], coding=None))
         project.save_document(uncoded)
-        report = verify_bundle(project, table, outcome.path, Silent())
+        report = verify_bundle(project, in_batches(table), outcome.path, Silent())
         assert report.holds, report.failed  # judged by the policy that was in force

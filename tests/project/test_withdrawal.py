@@ -16,6 +16,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.found import verify_file
 from sfumato.project.withdrawal import release_called, still_counted, withdraw
+from tests.in_batches import in_batches
 from tests.project.making import PASSPHRASE, new_project, noon, reopened, table
 from tests.project.tampering import change
 
@@ -30,7 +31,7 @@ def project(tmp_path):
 
 def released(project, recipient="Clinic A", out="out", form="csv"):
     folder = project.path.parent / out
-    return make_release(project, table(), recipient, folder, form, Silent())
+    return make_release(project, in_batches(table()), recipient, folder, form, Silent())
 
 
 def test_a_withdrawn_release_stays_and_a_new_entry_has_reason_and_date(project):
@@ -108,9 +109,9 @@ def test_a_release_is_named_by_its_entry_or_the_beginning_of_its_identifier(proj
 def test_verifying_a_withdrawn_release_fails_and_says_why(project, whole):
     made = released(project)
     path = made.path if whole else made.path / "data.csv"
-    assert verify_file(project, table(), path, Silent()).holds
+    assert verify_file(project, in_batches(table()), path, Silent()).holds
     withdraw(project, made.record, REASON)
-    report = verify_file(project, table(), path, Silent())
+    report = verify_file(project, in_batches(table()), path, Silent())
     [failed] = report.failed
     assert failed.title == "Withdrawn"
     assert f"withdrawn on 2026-11-20: “{REASON}”" in str(failed.finding)
@@ -119,7 +120,7 @@ def test_verifying_a_withdrawn_release_fails_and_says_why(project, whole):
 def test_the_same_release_made_anew_is_not_withdrawn(project):
     withdraw(project, released(project).record, REASON)
     again = released(project, out="anew")
-    assert verify_file(project, table(), again.path, Silent()).holds
+    assert verify_file(project, in_batches(table()), again.path, Silent()).holds
 
 
 def test_who_has_a_withdrawn_release_is_due_another(project):

@@ -31,6 +31,7 @@ from sfumato.project.document.model import (
 from sfumato.project.publication.publish import publish_table
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import leaving_rows
+from tests.in_batches import in_batches
 from tests.project.making import crossed, new_project
 from tests.project.test_generalizing import decided
 from tests.project.verifying import a_table
@@ -98,7 +99,7 @@ def document(x, **changes):
 def bundle(project, frame, folder, form, labels=None):
     """The files of a table's bundle, by name."""
     table = Table(frame, {} if labels is None else {"x": labels})
-    made = make_release(project, table, "Clinic A", folder, form, Silent())
+    made = make_release(project, in_batches(table), "Clinic A", folder, form, Silent())
     return {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
@@ -204,7 +205,7 @@ def test_records_that_are_left_out_of_a_generalized_table_leave_no_trace(tmp_pat
     settled = decided(suppression=0.2, suppressed=Suppressed.DROPPED)
     with new_ward(tmp_path, settled) as project:
         made = [
-            publish_table(project, Table(each), tmp_path / name, form, Silent()).path
+            publish_table(project, in_batches(Table(each)), tmp_path / name, form, Silent()).path
             for name, each in (("one", frame), ("other", other))
         ]
         gone = [each.details["generalization"]["suppressed_rows"] for each in project.releases]

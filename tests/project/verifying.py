@@ -17,6 +17,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient, Tab
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import VerificationReport, verify_bundle
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE, noon
 
 ROWS = 900
@@ -90,13 +91,19 @@ def release(
     as_zip: bool = False,
 ) -> Path:
     outcome = make_release(
-        project, table or a_table(), recipient, folder, format_name, Silent(), as_zip=as_zip
+        project,
+        in_batches(table or a_table()),
+        recipient,
+        folder,
+        format_name,
+        Silent(),
+        as_zip=as_zip,
     )
     return outcome.path
 
 
 def verify(project: ProjectFile, path: Path, table: Table | None = None) -> VerificationReport:
-    report = verify_bundle(project, table or a_table(), path, Silent())
+    report = verify_bundle(project, in_batches(table or a_table()), path, Silent())
     for check in report.checks:
         assert check.finding
         assert not any(secret in check.finding for secret in SECRETS), check

@@ -12,6 +12,7 @@ from sfumato.report.blocks import Paragraph, ReportGrid
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.report.writing import draw, to_html
+from tests.in_batches import in_batches
 from tests.project.making import noon
 from tests.project.numbers import KEY, a_document, a_table, new_project, release
 
@@ -23,7 +24,7 @@ def material(tmp_path_factory):
     folder = tmp_path_factory.mktemp("numbers")
     with new_project(folder, a_document(TABLE)) as project:
         release(project, TABLE, folder / "out", "Institute B")
-        return collect(project, TABLE, noon, Silent())
+        return collect(project, in_batches(TABLE), noon, Silent())
 
 
 def section(material, options=None):
@@ -122,7 +123,7 @@ def test_what_rounding_gives_away_is_told_where_numbers_are_rounded(tmp_path, ma
     assert not any("rounded or bounded" in text for text in paragraphs(material))
     document = a_document(TABLE, {"rounding": {"age": 10.0}})
     with new_project(tmp_path, document) as project:
-        rounded = collect(project, TABLE, noon, Silent())
+        rounded = collect(project, in_batches(TABLE), noon, Silent())
     (told,) = [text for text in paragraphs(rounded) if "rounded or bounded" in text]
     assert "By Bayes' rule, for somebody who knows how “age” is distributed" in told
     assert "Pooling never tells more than the most trusted release alone" in told

@@ -22,6 +22,7 @@ from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.report.writing import draw, picture_kind, to_html, write_report
 from tests.campaigns.limits import files_no_longer_than, needs_limits
+from tests.in_batches import in_batches
 from tests.project.making import noon
 from tests.project.verifying import ILLNESSES, a_document, a_table, new_project, release
 
@@ -35,7 +36,7 @@ def material(tmp_path_factory):
     with new_project(folder) as project:
         release(project, folder / "out", "Clinic A")
         release(project, folder / "out", "Public C")
-        yield collect(project, a_table(), noon, Silent())
+        yield collect(project, in_batches(a_table()), noon, Silent())
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +168,7 @@ def test_the_page_to_sign_tells_the_odds_of_each_recipient_and_never_smaller_one
 def test_texts_of_the_project_are_escaped(tmp_path):
     document = replace(a_document(), title="<script>alert(1)</script>")
     with new_project(tmp_path, document) as project:
-        found = collect(project, a_table(), noon, Silent())
+        found = collect(project, in_batches(a_table()), noon, Silent())
     page = to_html(replace(compose(found, INTERNAL), sections=()), [])
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
@@ -234,9 +235,9 @@ def test_columns_that_leave_coarsely_are_not_said_to_leave_as_they_are(tmp_path)
     document = replace(document.with_column(income), recipients=(seen,))
     with new_project(tmp_path, document) as project:
         release(project, tmp_path / "out", "Public C")
-        report = compose(collect(project, a_table(), noon, Silent()), INTERNAL)
+        report = compose(collect(project, in_batches(a_table()), noon, Silent()), INTERNAL)
         project.save_document(a_document())
-        later = compose(collect(project, a_table(), noon, Silent()), INTERNAL)
+        later = compose(collect(project, in_batches(a_table()), noon, Silent()), INTERNAL)
     told = {row[0]: row[2:] for row in grid(report, "Column").rows}
     assert told["zip"] == ("released as coarsely as each recipient's view has it", "generalized")
     assert told["age"] == told["zip"]
@@ -257,7 +258,7 @@ def test_what_was_released_is_told_by_the_policy_of_then(tmp_path):
         for spec in (dropped, shown, wider):
             document = document.with_column(spec)
         project.save_document(document)
-        report = compose(collect(project, a_table(), noon, Silent()), INTERNAL)
+        report = compose(collect(project, in_batches(a_table()), noon, Silent()), INTERNAL)
     told = {row[0]: row[2:] for row in grid(report, "Column").rows}
     assert told["zip"] == ("dropped", "as it is")
     assert told["age"] == ("released as it is", "in bins")

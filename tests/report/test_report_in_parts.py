@@ -13,6 +13,7 @@ from sfumato.project.release import batched_table
 from sfumato.report.blocks import Paragraph
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
+from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.making import noon
 from tests.project.test_long_leak import VIEWS, two_recipients
@@ -60,7 +61,9 @@ def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, 
         illness = project.document.column("illness")
         wider = replace(illness.domain, values=(*illness.domain.values, "measles"))
         project.save_document(project.document.with_column(replace(illness, domain=wider)))
-        whole, parts = (collect(project, t(project), noon, Silent()) for t in (whole_of, long_of))
+        whole, parts = (
+            collect(project, in_batches(t(project)), noon, Silent()) for t in (whole_of, long_of)
+        )
     for name in ("document", "rows", "unique", "releases", "entries", "tampering"):
         assert getattr(parts, name) == getattr(whole, name), name
     assert parts.earlier
@@ -92,7 +95,9 @@ def test_what_a_generalized_table_leaves_beside_others_is_reported_in_parts(ward
     decided = Generalization("illness", ("age", "zip"), others=(other,))
     with ward(frame) as project:
         project.save_document(replace(project.document, generalization=decided))
-        whole, parts = (collect(project, t(project), noon, Silent()) for t in (whole_of, long_of))
+        whole, parts = (
+            collect(project, in_batches(t(project)), noon, Silent()) for t in (whole_of, long_of)
+        )
     [told], [in_parts] = (m.sections[question_called("others")] for m in (whole, parts))
     assert told.facts["others"]
     assert told.plain("others") == in_parts.plain("others")
@@ -100,6 +105,8 @@ def test_what_a_generalized_table_leaves_beside_others_is_reported_in_parts(ward
 
 def test_a_generalized_table_in_the_place_of_releases_is_reported_in_parts(ward):
     with ward(frame_of(), generalizing()) as project:
-        whole, parts = (collect(project, t(project), noon, Silent()) for t in (whole_of, long_of))
+        whole, parts = (
+            collect(project, in_batches(t(project)), noon, Silent()) for t in (whole_of, long_of)
+        )
     assert parts.attributes == whole.attributes == {}
     assert paragraphs(parts, ReportOptions())

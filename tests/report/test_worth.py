@@ -8,6 +8,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.report.blocks import Paragraph, ReportGrid
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
+from tests.in_batches import in_batches
 from tests.project.making import noon
 from tests.project.verifying import a_table, new_project
 
@@ -17,7 +18,7 @@ TITLE = "What the releases are worth"
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
     with new_project(tmp_path_factory.mktemp("ward")) as project:
-        return collect(project, a_table(), noon, Silent())
+        return collect(project, in_batches(a_table()), noon, Silent())
 
 
 def test_the_house_reads_what_each_column_is_worth_to_each_recipient(material):

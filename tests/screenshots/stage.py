@@ -37,6 +37,7 @@ from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryLimit
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 from tests.proposed import proposed_columns
 from tests.ui.hands import at_settings
@@ -133,14 +134,15 @@ class Stage:
     def open_sample(self, *, with_rules: bool = True) -> Table:
         """Load the sample; with rules, it has a policy and three recipients."""
         path = self.sample()
-        table, source = read_source(path, detect_options(path), Silent())
+        read, source = read_source(path, detect_options(path), Silent())
+        table = read.in_memory(Silent())
         document = Document(title=SAMPLE, source=source, columns=proposed_columns(table))
         if with_rules:
             # Noise of its own in each scene would hide the spread of costs in 1 of some 200.
             document = apply_rules(
                 self._resource("toml"), MemorySurvey(table), document, noise=NOISE
             )
-        self.session.open_table("Open", SurveyedTable.of(table), document)
+        self.session.open_table("Open", SurveyedTable.of(read), document)
         self.settle()
         return table
 
@@ -235,7 +237,7 @@ class Stage:
             for recipient in self.session.document.recipients:
                 make_release(
                     project,
-                    self.session.table,
+                    in_batches(self.session.table),
                     recipient.name,
                     self.folder / "bundles",
                     "csv",

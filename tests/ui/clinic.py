@@ -17,6 +17,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
+from tests.in_batches import in_batches
 
 CHEAP = ScryptCost(n=2**4, r=1, p=1)
 DISEASES = ("asthma", "cancer", "flu", "none")
@@ -60,7 +61,9 @@ def protected(levels: Mapping[str, float] = LEVELS, **changes: object) -> Docume
 def open_clinic(session: Session, document: Document, table: Table | None = None) -> None:
     """Open the clinic's table with a document about it, as the Data panel does."""
     session.open_table(
-        "Open clinic", SurveyedTable.of(table if table is not None else clinic_table()), document
+        "Open clinic",
+        SurveyedTable.of(in_batches(table if table is not None else clinic_table())),
+        document,
     )
 
 

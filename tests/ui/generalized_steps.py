@@ -14,6 +14,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.publication.generalization_pipeline import proposed
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 
 WARDS = ("heart", "lungs", "skin", "bones")
 
@@ -53,7 +54,9 @@ def small_document(*, hierarchies: bool = True, **decided: object) -> Document:
 
 def open_small(session, **document: object) -> None:
     """Open the small table."""
-    session.open_table("Open", SurveyedTable.of(small_table()), small_document(**document))
+    session.open_table(
+        "Open", SurveyedTable.of(in_batches(small_table())), small_document(**document)
+    )
 
 
 def write_other(folder: Path, *, spelled: bool = False, weak: bool = False) -> Path:

@@ -16,6 +16,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import LOW
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -40,7 +41,7 @@ def open_values(
     frame = pd.DataFrame({"disease": pd.Categorical(values, categories=list(names))})
     column = ColumnSpec("disease", Role.SENSITIVE, Kind.CATEGORICAL, Domain(tuple(names)))
     document = Document(title="Values", columns=(column,))
-    session.open_table("Open", SurveyedTable.of(Table(frame)), document)
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), document)
     attribute = session.attribute("disease").attribute
     mechanism = mechanism_called(by)
     alike = {"frequencies": "equal"} if by == "finegrain" else {}

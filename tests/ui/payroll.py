@@ -14,6 +14,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.session import Session
 from tests.engine.numbers import stated_settings
+from tests.in_batches import in_batches
 
 KEY = "age + income"
 LEVELS = {"Clinic A": 0.25, "Institute": 1.0, "Public": 4.0}
@@ -68,5 +69,7 @@ def protected(
 
 def open_payroll(session: Session, document: Document, table: Table | None = None) -> None:
     session.open_table(
-        "Open payroll", SurveyedTable.of(table if table is not None else payroll_table()), document
+        "Open payroll",
+        SurveyedTable.of(in_batches(table if table is not None else payroll_table())),
+        document,
     )

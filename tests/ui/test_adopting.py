@@ -19,6 +19,7 @@ from sfumato.project.release.release import make_release
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy import PANEL
+from tests.in_batches import in_batches
 from tests.ui.clinic import (
     DISEASES,
     clinic_table,
@@ -225,7 +226,7 @@ def test_after_a_release_nothing_is_adopted_or_dropped_any_more(qtbot, panel, as
     session = panel.session
     project = save_clinic(session, tmp_path)
     project.save_document(session.document)
-    make_release(project, TABLE, "Public", tmp_path / "out", "csv", Silent())
+    make_release(project, in_batches(TABLE), "Public", tmp_path / "out", "csv", Silent())
     lower = pd.Series(pd.read_csv(upper)["disease"])
     dialog = ask(written(tmp_path / "lower.csv", randomized(lower, 0.4, 5)))
     assert "was released from this project to Public" in messages(dialog.messages)[0]

@@ -13,6 +13,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import verify_bundle
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.policy import PANEL
+from tests.in_batches import in_batches
 from tests.ui import test_adopting
 from tests.ui.clinic import save_clinic, wait_for_jobs
 from tests.ui.hands import click, messages, on_screen, type_into
@@ -56,8 +57,8 @@ def test_a_noisy_copy_is_adopted_released_beside_and_weighed(qtbot, panel, ask, 
     assert "σ² = 0.5, adopted" in panel.page.ladder.accessibleDescription()
     project = save_clinic(panel.session, tmp_path)
     for name in ("Clinic A", "Public"):
-        made = make_release(project, TABLE, name, tmp_path / "out", "csv", Silent())
-        failed = verify_bundle(project, TABLE, made.path, Silent()).failed
+        made = make_release(project, in_batches(TABLE), name, tmp_path / "out", "csv", Silent())
+        failed = verify_bundle(project, in_batches(TABLE), made.path, Silent()).failed
         assert [check.finding for check in failed] == []
     page = on_screen(qtbot, NumbersPage(panel.session))
     wait_for_jobs(qtbot, panel.session)

@@ -10,6 +10,7 @@ from sfumato.project.approval import add_approver, approvers
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.approval import ApproveDialog, ApproverDialog, RemoveApproverDialog
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.project.adopting import settled, ward
 from tests.project.making import new_project
 from tests.ui.hands import click, dialog_of, messages, on_screen, settle, type_into
@@ -21,7 +22,7 @@ OWN = "nanoseconds of wire"
 def panel(qtbot, session, tmp_path):
     project = new_project(tmp_path, settled())
     session.set_project(project)
-    session.attach_table(SurveyedTable.of(ward()), project.document)
+    session.attach_table(SurveyedTable.of(in_batches(ward())), project.document)
     panel = on_screen(qtbot, PANEL(session), 900, 900)
     settle(qtbot, session)
     panel.pages.setCurrentWidget(panel.work)

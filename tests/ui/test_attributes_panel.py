@@ -22,6 +22,7 @@ from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state import insights as attribute_cache
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.fields import ChoiceField
+from tests.in_batches import in_batches
 from tests.proposed import proposed_columns
 from tests.ui.hands import choose, click, messages, on_screen, settle, type_into
 
@@ -55,7 +56,7 @@ def panel(session, qtbot):
 def open_people(panel, qtbot):
     table = people()
     document = Document(title="people", columns=proposed_columns(table))
-    panel.session.open_table("Open people", SurveyedTable.of(table), document)
+    panel.session.open_table("Open people", SurveyedTable.of(in_batches(table)), document)
     settle(qtbot, panel.session)
     return panel
 
@@ -113,7 +114,7 @@ class TestRoles:
         score = np.random.default_rng(1).normal(50.0, 10.0, ROWS)
         table = Table(pd.DataFrame({"score": score, "sex": ["f", "m"] * (ROWS // 2)}))
         panel.session.open_table(
-            "Open", SurveyedTable.of(table), Document(columns=proposed_columns(table))
+            "Open", SurveyedTable.of(in_batches(table)), Document(columns=proposed_columns(table))
         )
         settle(qtbot, panel.session)
         score_row = panel.model.row_of("score")
@@ -128,7 +129,7 @@ class TestRoles:
         frame = pd.DataFrame(dict(zip(["turnover", "profit", "assets"], amounts, strict=True)))
         table = Table(frame.assign(sex=["f", "m"] * (ROWS // 2)))
         panel.session.open_table(
-            "Open", SurveyedTable.of(table), Document(columns=proposed_columns(table))
+            "Open", SurveyedTable.of(in_batches(table)), Document(columns=proposed_columns(table))
         )
         settle(qtbot, panel.session)
         mark(panel, "profit", Role.SENSITIVE)
@@ -148,7 +149,7 @@ class TestRoles:
         frame = pd.DataFrame(dict(zip(names, amounts, strict=True)))
         table = Table(frame.assign(sex=["f", "m"] * (ROWS // 2)))
         panel.session.open_table(
-            "Open", SurveyedTable.of(table), Document(columns=proposed_columns(table))
+            "Open", SurveyedTable.of(in_batches(table)), Document(columns=proposed_columns(table))
         )
         settle(qtbot, panel.session)
         mark(panel, "turnover", Role.SENSITIVE)
@@ -353,7 +354,7 @@ class TestDomains:
         monkeypatch.setattr("sfumato.ui.panels.attributes.panel.ROWS_AT_ONCE", 10)
         table = people()
         panel.session.open_table(
-            "Open", SurveyedTable.of(table), Document(columns=proposed_columns(table))
+            "Open", SurveyedTable.of(in_batches(table)), Document(columns=proposed_columns(table))
         )
         settle(qtbot, panel.session)
         mark(panel, "disease", Role.SENSITIVE)
@@ -443,7 +444,7 @@ class TestKindsAndBins:
     def test_a_column_of_one_number_can_not_be_divided(self, panel, qtbot):
         table = Table(pd.DataFrame({"a": np.full(30, 5.0), "b": range(30)}))
         document = Document(columns=proposed_columns(table))
-        panel.session.open_table("Open", SurveyedTable.of(table), document)
+        panel.session.open_table("Open", SurveyedTable.of(in_batches(table)), document)
         settle(qtbot, panel.session)
         panel.choose("a")
         choose(panel.detail.kind, Kind.NUMERIC)
@@ -466,7 +467,7 @@ class TestRecordKey:
     def test_without_such_a_column_the_position_is_explained(self, panel, qtbot):
         table = Table(pd.DataFrame({"a": [1, 1, 2]}))
         panel.session.open_table(
-            "Open", SurveyedTable.of(table), Document(columns=proposed_columns(table))
+            "Open", SurveyedTable.of(in_batches(table)), Document(columns=proposed_columns(table))
         )
         settle(qtbot, panel.session)
         assert panel.record_key.candidates() == ()
@@ -495,7 +496,7 @@ def test_columns_that_follow_from_each_other_are_told_where_roles_are_chosen(qtb
     revenue, costs = rng.lognormal(11, 1, (2, 200)).round()
     table = Table(pd.DataFrame({"revenue": revenue, "costs": costs, "result": revenue - costs}))
     document = Document(title="books", columns=proposed_columns(table))
-    panel.session.open_table("Open books", SurveyedTable.of(table), document)
+    panel.session.open_table("Open books", SurveyedTable.of(in_batches(table)), document)
     settle(qtbot, panel.session)
     mark(panel, "result", Role.INSENSITIVE)
     assert "“revenue” = “result” + “costs” in every row" in panel.detail.relations.text()
@@ -517,7 +518,9 @@ def test_what_needs_a_column_that_the_table_lacks_says_so(qtbot, open_people, de
     if deed == "bins":
         click(detail.bins.use)
         settle(qtbot, panel.session)
-    panel.session.attach_table(SurveyedTable.of(Table(people().frame[["patient", "disease"]])))
+    panel.session.attach_table(
+        SurveyedTable.of(in_batches(Table(people().frame[["patient", "disease"]])))
+    )
     settle(qtbot, panel.session)
     before = panel.session.document
     if deed == "bins":

@@ -27,6 +27,7 @@ from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.base import PanelState
+from tests.in_batches import in_batches
 from tests.ui.clinic import (
     clinic_document,
     clinic_table,
@@ -79,7 +80,9 @@ def sentence(page):
 def released(qtbot, page, tmp_path, *names):
     project = save_clinic(page.session, tmp_path)
     for name in names:
-        make_release(project, page.session.table, name, tmp_path / "out", "csv", Silent())
+        make_release(
+            project, in_batches(page.session.table), name, tmp_path / "out", "csv", Silent()
+        )
     page.session.ledger_changed.emit()
     wait_for_jobs(qtbot, page.session)
     return project
@@ -190,7 +193,9 @@ def test_the_best_of_several_releases_to_one_recipient_counts(qtbot, filled, tmp
     last = replace(document.recipients[-1], statements={"disease": {"retention_probability": 0.05}})
     filled.session.edit("x", replace(document, recipients=(*document.recipients[:-1], last)))
     filled.session.save()
-    make_release(project, filled.session.table, "Public", tmp_path / "out", "csv", Silent())
+    make_release(
+        project, in_batches(filled.session.table), "Public", tmp_path / "out", "csv", Silent()
+    )
     filled.session.ledger_changed.emit()
     wait_for_jobs(qtbot, filled.session)
     assert cells(filled, LEVEL) == ["p = 0.1"]

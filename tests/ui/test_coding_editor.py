@@ -16,6 +16,7 @@ from sfumato.project.document.model import Document, Recipient, Unit
 from sfumato.ui.panels.attributes.detail import IdentifierShown
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.proposed import proposed_columns
 from tests.ui.hands import choose, click, on_screen, settle
 
@@ -35,7 +36,9 @@ def panel(session, qtbot):
     frame.loc[0, "age"] = 107
     made = on_screen(qtbot, AttributesPanel(session), 900, 900)
     table = Table(frame)
-    session.open_table("Open", SurveyedTable.of(table), Document(columns=proposed_columns(table)))
+    session.open_table(
+        "Open", SurveyedTable.of(in_batches(table)), Document(columns=proposed_columns(table))
+    )
     settle(qtbot, session)
     return made
 
@@ -102,7 +105,7 @@ def test_ends_are_shared_by_several_units_where_rows_belong_to_units(panel, qtbo
     document = Document(columns=proposed_columns(table))
     person = replace(document.column("person"), role=Role.IDENTIFYING)
     document = document.with_column(person).with_unit(Unit(("person",), 20))
-    panel.session.open_table("Open", SurveyedTable.of(table), document)
+    panel.session.open_table("Open", SurveyedTable.of(in_batches(table)), document)
     settle(qtbot, panel.session)
     panel.choose("age")
     assert "Units with the largest number, which few share: 1." in panel.detail.coding.told.text()

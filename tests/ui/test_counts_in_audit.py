@@ -36,7 +36,7 @@ def project(qtbot, audit_panel, tmp_path):
 def counted(qtbot, session, place: int, epsilon: float, folder: Path) -> tuple[str, Path]:
     """Give a recipient a table of counts by ward; return who it is, and its folder."""
     recipient = session.document.recipients[place]
-    given = (session.project, session.table, ["ward"], recipient, epsilon, folder, "agreed")
+    given = (session.project, session.source, ["ward"], recipient, epsilon, folder, "agreed")
     path, _, _ = release_counts(*given, False, Silent())
     session.ledger_changed.emit()
     wait_for_jobs(qtbot, session)

@@ -20,6 +20,7 @@ from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
 )
 from sfumato.ui.panels.policy.mechanisms.per_value.utility import EXAMPLE_RECORDS, zipf_counts
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import type_into
 from tests.ui.limit_steps import (
@@ -340,7 +341,7 @@ def test_an_unfinished_grid_waits_while_another_attribute_is_in_sight(qtbot, pan
     entry = PolicyEntry(("ward",), "finegrain", document.policy[0].settings)
     panel.session.open_table(
         "Add a column",
-        SurveyedTable.of(Table(frame)),
+        SurveyedTable.of(in_batches(Table(frame))),
         Document(columns=(*document.columns, other), policy=(*document.policy, entry)),
     )
     assert cell(editor, 0, LOW) == "x"

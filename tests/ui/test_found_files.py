@@ -13,6 +13,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
 from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.panels.audit.pages.leak import LeakPage
+from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, save_clinic
 from tests.ui.hands import click, dialog_of, message_button, messages, press, settle
 
@@ -23,7 +24,9 @@ def released(window, qtbot, tmp_path):
     session = window.session
     open_clinic(session, protected())
     project = save_clinic(session, tmp_path)
-    made = make_release(project, session.table, "Clinic A", tmp_path / "out", "csv", Silent())
+    made = make_release(
+        project, in_batches(session.table), "Clinic A", tmp_path / "out", "csv", Silent()
+    )
     session.ledger_changed.emit()
     settle(qtbot, session)
     yield made.path

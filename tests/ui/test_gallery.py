@@ -36,7 +36,9 @@ disease = { retention_probability = 0.5 }
 @pytest.fixture
 def project(tmp_path, clinic):
     table, source = read_source(clinic, detect_options(clinic), Silent())
-    document = apply_rules(RULES, MemorySurvey(table), Document(title="clinic", source=source))
+    document = apply_rules(
+        RULES, MemorySurvey(table.in_memory(Silent())), Document(title="clinic", source=source)
+    )
     path = tmp_path / "clinic.sfumato"
     with ProjectFile.create(path, "four random words", document, cost=ScryptCost(2**4)) as made:
         yield made, table

@@ -21,6 +21,7 @@ from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.generalized.explore_page import COMPARE, HEIGHTS, PICTURE
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, open_clinic, save_clinic
 from tests.ui.generalized_steps import (
     open_small,
@@ -315,7 +316,7 @@ def second_edition(qtbot, panel, tmp_path):
     document = small_document(criteria=criteria, node=(1, 1))
     columns = (*document.columns, ColumnSpec("key", Role.IDENTIFYING))
     document = replace(document, columns=columns, record_key="key")
-    panel.session.open_table("Open", SurveyedTable.of(keyed_table()), document)
+    panel.session.open_table("Open", SurveyedTable.of(in_batches(keyed_table())), document)
     save_clinic(panel.session, tmp_path)
     wait(qtbot, panel)
     page, out = page_of(panel), tmp_path / "out"
@@ -328,7 +329,9 @@ def second_edition(qtbot, panel, tmp_path):
     assert page.publish.follow.isHidden()
     document = panel.session.document
     source = replace(document.source, digest="1" * 64, rows=112)
-    panel.session.attach_table(SurveyedTable.of(keyed_table(112)), replace(document, source=source))
+    panel.session.attach_table(
+        SurveyedTable.of(in_batches(keyed_table(112))), replace(document, source=source)
+    )
     wait(qtbot, panel)
     click(page.publish.submit)
     settle(qtbot, panel.session)

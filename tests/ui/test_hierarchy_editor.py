@@ -33,6 +33,7 @@ from sfumato.ui.panels.attributes.hierarchy.preview import RowsModel
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.tables import CellsModel
+from tests.in_batches import in_batches
 from tests.ui.hands import choose, click, dialog_of, messages, on_screen, press, settle, type_into
 
 ROWS = 120
@@ -66,7 +67,7 @@ def document():
 @pytest.fixture
 def panel(session, qtbot):
     made = on_screen(qtbot, AttributesPanel(session), 900, 700)
-    session.open_table("Open people", SurveyedTable.of(people()), document())
+    session.open_table("Open people", SurveyedTable.of(in_batches(people())), document())
     settle(qtbot, session)
     return made
 
@@ -418,7 +419,9 @@ def test_forty_thousand_values_are_edited_without_a_wait(panel, qtbot):
     table = Table(pd.DataFrame({"code": np.arange(40_000) + 10_000, "x": ["a", "b"] * 20_000}))
     spec = ColumnSpec("code", Role.QUASI_IDENTIFIER)
     panel.session.open_table(
-        "Open", SurveyedTable.of(table), replace(document(), columns=(spec, ColumnSpec("x")))
+        "Open",
+        SurveyedTable.of(in_batches(table)),
+        replace(document(), columns=(spec, ColumnSpec("x"))),
     )
     settle(qtbot, panel.session)
     dialog = open_editor(panel, qtbot, "code")

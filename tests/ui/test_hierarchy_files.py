@@ -11,6 +11,7 @@ from sfumato.project.document.model import Document
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.ui.hands import choose, click, dialog_of, on_screen, settle
 
 TABLES = {"town": "Bonn;DE;*\nLyon;FR;*\n", "sex": "f;*\nm;*\n", "ward": "a;*\n"}
@@ -21,7 +22,7 @@ def panel(session, qtbot):
     made = on_screen(qtbot, AttributesPanel(session), 900, 700)
     frame = pd.DataFrame({"town": ["Bonn", "Lyon"], "sex": ["f", "m"], "ward": ["a", "b"]})
     specs = tuple(ColumnSpec(name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL) for name in frame)
-    session.open_table("Open", SurveyedTable.of(Table(frame)), Document(columns=specs))
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), Document(columns=specs))
     settle(qtbot, session)
     made.choose("town")
     return made

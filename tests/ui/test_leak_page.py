@@ -14,6 +14,7 @@ from sfumato.project.release.release import make_release
 from sfumato.ui.look.theme import current_theme
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.widgets.painted import IconLabel
+from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton
@@ -32,7 +33,12 @@ def released(qtbot, page, tmp_path):
     wait_for_jobs(qtbot, session)
     for recipient in session.document.recipients:
         make_release(
-            session.project, session.table, recipient.name, tmp_path / "out", "csv", Silent()
+            session.project,
+            in_batches(session.table),
+            recipient.name,
+            tmp_path / "out",
+            "csv",
+            Silent(),
         )
     session.ledger_changed.emit()
     wait_for_jobs(qtbot, session)
@@ -108,7 +114,9 @@ def test_pseudonyms_alone_name_the_one_who_has_them(qtbot, page, answers, tmp_pa
     name = replace(document.column("name"), pseudonym=Pseudonym())
     open_clinic(session, document.with_column(name))
     save_clinic(session, tmp_path)
-    made = make_release(session.project, session.table, "Public", tmp_path / "out", "csv", Silent())
+    made = make_release(
+        session.project, in_batches(session.table), "Public", tmp_path / "out", "csv", Silent()
+    )
     session.ledger_changed.emit()
     found = tmp_path / "found.csv"
     pd.read_csv(made.path / "data.csv")[["name"]].to_csv(found, index=False)

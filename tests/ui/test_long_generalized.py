@@ -13,6 +13,7 @@ from sfumato.engine.generalization.hierarchies import Intervals, Suppression
 from sfumato.project.release import batched_table
 from sfumato.project.verification.found import verify_file
 from sfumato.ui.panels.policy.generalized.finding import SEARCH
+from tests.in_batches import in_batches
 from tests.ui import test_long_table
 from tests.ui.hands import click, settle, type_into
 from tests.ui.test_long_table import ROWS, both, panel_of
@@ -59,7 +60,7 @@ def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
     click(page.publish.submit)
     settle(qtbot, session)
     [made] = (tmp_path / "out").iterdir()
-    report = verify_file(session.project, session.batched.table, made, Silent())
+    report = verify_file(session.project, in_batches(session.batched.table), made, Silent())
     assert report.holds, report.failed
     assert len(pd.read_csv(made / "data.csv")) == ROWS
 

@@ -37,6 +37,7 @@ from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.policy.views_card import COUNT_JOB, SMALLEST, SUPPRESSED, UNIQUE
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.settings import MemoryLimit
+from tests.in_batches import in_batches
 from tests.ui.clinic import DISEASES, clinic_table
 from tests.ui.data_steps import load, shown
 from tests.ui.hands import choose, click, dialog_of, explain_first, messages, settle, type_into
@@ -219,7 +220,9 @@ def test_what_is_measured_of_numbers_says_from_which_rows(opened, qtbot, mechani
 @pytest.mark.slow
 def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
     session, project = saved.session, saved.session.project
-    made = make_release(project, session.source, "Public", tmp_path / "out", "csv", Silent())
+    made = make_release(
+        project, in_batches(session.source), "Public", tmp_path / "out", "csv", Silent()
+    )
     lines = (made.path / "data.csv").read_bytes().splitlines(keepends=True)
     found = tmp_path / "found.csv"
     found.write_bytes(b"".join([lines[0], *lines[900:100:-1]]))
@@ -265,13 +268,15 @@ def test_records_are_released_by_groups_in_parts(saved, qtbot, tmp_path, path):
     settle(qtbot, session)
     assert "is as it was released" in panel.ledger.report.verdict.text()
     whole, _ = read_source(path, ReadOptions.from_dict(session.document.source.options), Silent())
-    report = verify_file(session.project, whole, bundles[1], Silent())
+    report = verify_file(session.project, in_batches(whole), bundles[1], Silent())
     assert report.holds, report.failed
 
     # What the preview showed is what has left.
     plain = replace(session.document, rows_as_in_table="The order is public.")
     session.project.save_document(plain)
-    made = make_release(session.project, whole, "Public", tmp_path / "out", "csv", Silent())
+    made = make_release(
+        session.project, in_batches(whole), "Public", tmp_path / "out", "csv", Silent()
+    )
     released = pd.read_csv(made.path / "data.csv", keep_default_na=False)["disease"]
     sample = preview._preview.sample
     [public] = [each for each in sample.seen if each.recipient == "Public"]
@@ -319,9 +324,9 @@ def test_views_are_found_and_counted_in_all_rows(saved, qtbot, path):
     click(card.find_levels)
     settle(qtbot, session)
     table = Table(pd.read_parquet(path))
-    whole = find_views(session.document, table, Silent())
+    whole = find_views(session.document, in_batches(table), Silent())
     assert session.document.recipients == whole.recipients
-    found = views_in(whole, table, Silent())
+    found = views_in(whole, in_batches(table), Silent())
     assert seen(card, UNIQUE) == [str(each.unique) for each in found]
     counted = [each.view for each in found]
     assert seen(card, SMALLEST) == [str(each.smallest) for each in counted]

@@ -24,6 +24,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.keyboard import reading_order
 from sfumato.ui.widgets.messages import Message, MessageKind
 from sfumato.ui.widgets.paint_queue import turns
+from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, save_clinic
 from tests.ui.hands import (
     click,
@@ -387,7 +388,7 @@ class TestGuarantee:
         open_clinic(session, replace(protected(), record_key="name"))
         with save_clinic(session, tmp_path) as project:
             folder = tmp_path / "out"
-            make_release(project, session.table, "Institute", folder, "csv", Silent())
+            make_release(project, in_batches(session.table), "Institute", folder, "csv", Silent())
             session.ledger_changed.emit()
             explain_first(qtbot, window.guarantee)
             qtbot.waitUntil(lambda: "odds" in window.guarantee.text())

@@ -39,6 +39,7 @@ from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from sfumato.ui.shell.next_edition import NextEditionDialog
 from sfumato.ui.state.recovering import RecoverDialog, SheetDialog
 from sfumato.ui.widgets.keyboard import letter_of, reached_by_letter, with_letters
+from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 
 
@@ -102,7 +103,7 @@ MAKERS = {
         window.session,
         window.session.document.policy[0],
         [encoded(window.session)],
-        window.session.table,
+        in_batches(window.session.table),
         window,
     ),
 }

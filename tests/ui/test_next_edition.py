@@ -10,6 +10,7 @@ from sfumato.engine.core.columns import Domain, Role
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.shell.next_edition import NextEditionDialog
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE
 from tests.ui.hands import click, dialog_of, load_table, message_button, messages, press, settle
 
@@ -25,7 +26,7 @@ def ward(window, qtbot, clinic, tmp_path):
     document = replace(document.with_column(ill), record_key=first)
     project = ProjectFile.create(tmp_path / "ward.sfumato", PASSPHRASE, document, cost=CHEAP)
     window.session.set_project(project, keep_state=True)
-    window.session.attach_table(SurveyedTable.of(window.session.table), document)
+    window.session.attach_table(SurveyedTable.of(in_batches(window.session.table)), document)
     settle(qtbot, window.session)
     return window
 

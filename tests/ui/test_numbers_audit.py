@@ -25,6 +25,7 @@ from sfumato.ui.panels.audit.holders import level_text
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage, bayes_data
 from sfumato.ui.panels.base import PanelState
+from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
 from tests.ui.clinic import protected as protected_categories
 from tests.ui.hands import choose, on_screen
@@ -148,7 +149,7 @@ def test_the_coalition_page_does_not_call_rounded_numbers_a_ladder(qtbot, sessio
 def release_to(qtbot, page, folder, *names):
     project = save_clinic(page.session, folder)
     for name in names:
-        make_release(project, page.session.table, name, folder / "out", "csv", Silent())
+        make_release(project, in_batches(page.session.table), name, folder / "out", "csv", Silent())
     page.session.ledger_changed.emit()
     wait_for_jobs(qtbot, page.session)
     return project

@@ -17,6 +17,7 @@ from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.guarantee_lines import OpenCaution
 from sfumato.ui.state.insights import SurveyedTable
 from tests.engine.numbers import stated_settings
+from tests.in_batches import in_batches
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import on_screen
 
@@ -45,7 +46,7 @@ def decided(level: float = 0.25) -> Document:
 
 @pytest.fixture
 def card(qtbot, session):
-    session.open_table("Open", SurveyedTable.of(books()), decided())
+    session.open_table("Open", SurveyedTable.of(in_batches(books())), decided())
     made = on_screen(qtbot, GuaranteeCard(session), 288, 900)
     made.explain("Bank")
     qtbot.waitUntil(lambda: bool(cautions(made)))

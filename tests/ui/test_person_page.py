@@ -11,6 +11,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import choose, click
 
@@ -75,7 +76,9 @@ def test_what_is_known_leaves_some_rows_and_beliefs_about_them(qtbot, opened):
 
 
 def test_who_is_found_is_a_reason_to_coarsen_with_the_way_there(qtbot, opened):
-    opened.session.edit("x", find_views(*_with_hierarchies(), Silent()))
+    opened.session.edit(
+        "x", find_views(_with_hierarchies(), in_batches(clinic_table(120)), Silent())
+    )
     wait_for_jobs(qtbot, opened.session)
     know(qtbot, opened, age="40", ward="south")
     found = said(opened.sentence)
@@ -94,7 +97,7 @@ def test_who_is_found_is_a_reason_to_coarsen_with_the_way_there(qtbot, opened):
 def _with_hierarchies():
     table = clinic_table(120)
     document, _ = with_proposed_hierarchies(protected(), table)
-    return with_statement(document, "Public", 8), table
+    return with_statement(document, "Public", 8)
 
 
 def test_what_can_t_be_read_is_said_and_the_rest_goes_away(qtbot, opened):
@@ -124,7 +127,7 @@ def test_a_belief_stated_beforehand_is_where_the_attacker_starts(qtbot, opened):
 def test_columns_that_the_table_lacks_are_not_asked_for(qtbot, opened):
     assert "ward" in opened.fields
     without = Table(clinic_table(120).frame.drop(columns="ward"))
-    opened.session.attach_table(SurveyedTable.of(without))
+    opened.session.attach_table(SurveyedTable.of(in_batches(without)))
     wait_for_jobs(qtbot, opened.session)
     assert "ward" not in opened.fields
     assert "age" in opened.fields

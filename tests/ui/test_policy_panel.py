@@ -23,6 +23,7 @@ from sfumato.ui.panels.policy.whole_plan import PlanDialog
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import MessageKind
 from sfumato.ui.widgets.painted import painter_on
+from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import dialog_of, on_screen, press
 from tests.ui.policy_steps import (
@@ -395,7 +396,9 @@ def test_choosing_a_mechanism_that_can_t_serve_says_why(filled, monkeypatch):
     table = clinic_table()
     frame = table.frame.assign(disease="flu")
     filled.session.open_table(
-        "x", SurveyedTable.of(type(table)(frame)), replace(document.with_column(one), policy=())
+        "x",
+        SurveyedTable.of(in_batches(type(table)(frame))),
+        replace(document.with_column(one), policy=()),
     )
     filled._choose_mechanism("uniform")
     (message,) = filled.messages.messages

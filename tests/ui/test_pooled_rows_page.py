@@ -18,6 +18,7 @@ from sfumato.project.document.model import PolicyEntry, Recipient, Unit
 from sfumato.ui.panels.audit import PANEL
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.project.test_pooled_rows import LEVELS, a_document
 from tests.samples.make_households import households
 from tests.ui.clinic import open_clinic, protected
@@ -36,7 +37,9 @@ def page_of(panel):
 def opened(qtbot, panel, document, table=None):
     """Open households, and choose the page by its tab."""
     page = page_of(panel)
-    panel.session.open_table("Open", SurveyedTable.of(table or Table(households(120))), document)
+    panel.session.open_table(
+        "Open", SurveyedTable.of(in_batches(table or Table(households(120)))), document
+    )
     settle(qtbot, panel.session)
     click(tab_of(panel.questions, page))
     settle(qtbot, panel.session)
@@ -75,7 +78,7 @@ def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
     figure = page.shown.plots[0].figure
     assert list(figure.data["recipient"]) == list(LEVELS)
     session = panel.session
-    units = repeated_units(session.table, Silent())
+    units = repeated_units(in_batches(session.table), Silent())
     found = {
         one.recipient: one.restored
         for one in pooled_rows(

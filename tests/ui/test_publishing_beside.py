@@ -15,6 +15,7 @@ from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.releases.ledger import LEVELS, RECIPIENT, STATE
 from sfumato.ui.state.insights import SurveyedTable
 from tests.cli.conftest import Screen
+from tests.in_batches import in_batches
 from tests.ui.clinic import save_clinic
 from tests.ui.generalized_steps import small_document, small_table
 from tests.ui.hands import click, messages, settle, type_into
@@ -65,7 +66,7 @@ def ledger_lines(tmp_path):
 @pytest.mark.slow
 def test_a_typed_reason_is_told_by_the_card_the_command_and_the_report(window, qtbot, tmp_path):
     session = window.session
-    session.open_table("Open", SurveyedTable.of(small_table()), perturbed())
+    session.open_table("Open", SurveyedTable.of(in_batches(small_table())), perturbed())
     save_clinic(session, tmp_path)
     settle(qtbot, session)
     panel = release(qtbot, window)

@@ -16,6 +16,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.preview import PANEL as PREVIEW
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.ui.clinic import DISEASES, wait_for_jobs
 from tests.ui.hands import on_screen
 
@@ -53,7 +54,7 @@ def open_groups(session, level=0.5, public=("sex", "place"), **settings):
     }
     session.open_table(
         "Open",
-        SurveyedTable.of(Table(frame)),
+        SurveyedTable.of(in_batches(Table(frame))),
         Document(
             title="Groups",
             columns=columns,

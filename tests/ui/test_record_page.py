@@ -9,6 +9,7 @@ from sfumato.analysis.coarsening.views import find_views, with_proposed_hierarch
 from sfumato.analysis.questions import question_called
 from sfumato.engine.core.progress import Silent
 from sfumato.ui.panels.audit.pages.answer import page_of
+from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 
 
@@ -40,7 +41,7 @@ def test_a_row_s_way_and_what_recipients_see_are_shown(qtbot, page):
 def test_what_a_view_shows_of_the_record_and_how_many_are_alike_stand_beside(qtbot, page):
     document, _ = with_proposed_hierarchies(protected(), clinic_table())
     document = with_statement(document, "Public", 5)
-    open_clinic(page.session, find_views(document, clinic_table(), Silent()))
+    open_clinic(page.session, find_views(document, in_batches(clinic_table()), Silent()))
     wait_for_jobs(qtbot, page.session)
     ages, alike = cells(page, 3), cells(page, 4)
     assert ages[:2] == ["20", "20"]

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import MessageKind
+from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click, on_screen
 
@@ -59,5 +60,5 @@ def test_files_can_be_verified_once_a_project_that_was_opened_has_its_table(rele
     assert released.ledger.verify.isEnabled()
     session.set_project(project)
     assert not released.ledger.verify.isEnabled()
-    session.attach_table(SurveyedTable.of(table))
+    session.attach_table(SurveyedTable.of(in_batches(table)))
     assert released.ledger.verify.isEnabled()

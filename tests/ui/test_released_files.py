@@ -12,6 +12,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.project.release.release import make_release
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
+from tests.in_batches import in_batches
 from tests.row_order import in_table_order
 from tests.ui.clinic import DISEASES, open_clinic, protected, save_clinic, wait_for_jobs
 
@@ -30,7 +31,7 @@ def page(qtbot, audit_panel):
 def release(qtbot, page, folder, *names):
     project = save_clinic(page.session, folder)
     made = [
-        make_release(project, page.session.table, name, folder / "out", "csv", Silent())
+        make_release(project, in_batches(page.session.table), name, folder / "out", "csv", Silent())
         for name in names
     ]
     page.session.ledger_changed.emit()

@@ -24,6 +24,7 @@ from sfumato.ui.panels.releases.order_card import RecipientCandidate, candidates
 from sfumato.ui.panels.releases.panel import dropped_bundle
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import MessageKind
+from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
 
@@ -309,7 +310,9 @@ def test_cancelling_tells_who_has_a_release_already(qtbot, ready, monkeypatch):
     made, go_on = threading.Event(), threading.Event()
 
     def slow(project, table, order, context):
-        make_all(project, table, replace(order, recipients=order.recipients[:1]), context)
+        make_all(
+            project, in_batches(table), replace(order, recipients=order.recipients[:1]), context
+        )
         made.set()
         while True:
             context.report(0.5, "Writing")
@@ -356,7 +359,7 @@ def test_a_project_for_reading_only_makes_no_release(qtbot, ready, tmp_path):
     ready.session.set_project(None)
     project = ProjectFile.open(tmp_path / "clinic.sfumato", "correct horse", read_only=True)
     ready.session.set_project(project)
-    ready.session.attach_table(SurveyedTable.of(table))
+    ready.session.attach_table(SurveyedTable.of(in_batches(table)))
     wait_for_jobs(qtbot, ready.session)
     assert ready.session.document == document
     assert not ready.primary.isEnabled()

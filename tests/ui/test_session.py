@@ -17,6 +17,7 @@ from sfumato.ui.state import insights as attribute_cache
 from sfumato.ui.state import session as session_module
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.settings import MemoryStore, RecentProjects
+from tests.in_batches import in_batches
 
 QUICK = ScryptCost(2**4)
 
@@ -111,7 +112,7 @@ class TestUndo:
 
     def test_opening_a_table_can_be_undone(self, session):
         table = small_table()
-        session.open_table("Open clinic", SurveyedTable.of(table), document_of(table))
+        session.open_table("Open clinic", SurveyedTable.of(in_batches(table)), document_of(table))
         assert session.table is table
         session.undo()
         assert session.table is None
@@ -120,7 +121,9 @@ class TestUndo:
     def test_no_more_than_one_earlier_table_is_kept(self, session):
         tables = [small_table() for _ in range(4)]
         for number, table in enumerate(tables):
-            session.open_table(f"Open {number}", SurveyedTable.of(table), titled(str(number)))
+            session.open_table(
+                f"Open {number}", SurveyedTable.of(in_batches(table)), titled(str(number))
+            )
         session.undo()
         assert session.table is tables[2]
         session.undo()
@@ -133,7 +136,7 @@ class TestUndo:
         session.table_changed.connect(lambda: told.append("table"))
         session.edit("Name it", titled("one"))
         assert told == ["document"]
-        session.open_table("Open", SurveyedTable.of(small_table()), titled("two"))
+        session.open_table("Open", SurveyedTable.of(in_batches(small_table())), titled("two"))
         assert told == ["document", "table", "document"]
 
 
@@ -186,7 +189,7 @@ class TestProject:
 
     def test_a_created_project_keeps_what_is_open(self, session, create):
         table = small_table()
-        session.open_table("Open", SurveyedTable.of(table), document_of(table))
+        session.open_table("Open", SurveyedTable.of(in_batches(table)), document_of(table))
         session.set_project(create(session.document), keep_state=True)
         assert session.table is table
         assert session.undo_text == "Open"
@@ -215,7 +218,7 @@ class TestProject:
         source = TableSource("/old/clinic.csv", "0" * 64, 3)
         session.set_project(create(document_of(table, source=source)))
         moved = replace(session.document, source=replace(source, path="/new/clinic.csv"))
-        session.attach_table(SurveyedTable.of(table), moved)
+        session.attach_table(SurveyedTable.of(in_batches(table)), moved)
         assert session.document.source.path == "/new/clinic.csv"
         assert session.undo_text is None
         assert session.save()
@@ -234,7 +237,7 @@ class TestProject:
 class TestAttributes:
     def test_a_column_is_encoded_by_its_specification(self, session):
         table = small_table()
-        session.open_table("Open", SurveyedTable.of(table), document_of(table))
+        session.open_table("Open", SurveyedTable.of(in_batches(table)), document_of(table))
         encoded = session.attribute("disease")
         assert encoded.attribute.domain.values == ("a", "b")
         assert encoded.attribute.counts.tolist() == [2, 1]
@@ -242,14 +245,14 @@ class TestAttributes:
 
     def test_another_specification_is_encoded_anew(self, session):
         table = small_table()
-        session.open_table("Open", SurveyedTable.of(table), document_of(table))
+        session.open_table("Open", SurveyedTable.of(in_batches(table)), document_of(table))
         wider = replace(session.document.column("disease"), domain=Domain(("a", "b", "c")))
         session.edit("Widen", session.document.with_column(wider))
         assert session.attribute("disease").attribute.counts.tolist() == [2, 1, 0]
 
     def test_why_a_column_does_not_fit_is_kept(self, session):
         table = small_table()
-        session.open_table("Open", SurveyedTable.of(table), document_of(table))
+        session.open_table("Open", SurveyedTable.of(in_batches(table)), document_of(table))
         narrower = replace(session.document.column("disease"), domain=Domain(("a",)))
         session.edit("Narrow", session.document.with_column(narrower))
         assert session.attribute("disease") is None
@@ -257,14 +260,14 @@ class TestAttributes:
 
     def test_what_is_not_in_the_table_is_not_known(self, session):
         assert session.attribute("disease") is None
-        session.open_table("Open", SurveyedTable.of(small_table()), Document())
+        session.open_table("Open", SurveyedTable.of(in_batches(small_table())), Document())
         assert session.attribute("disease") is None
         assert session.attribute("weight") is None
 
     def test_large_tables_are_encoded_in_a_job(self, session, qtbot, monkeypatch):
         monkeypatch.setattr(attribute_cache, "ROWS_AT_ONCE", 2)
         table = small_table()
-        session.open_table("Open", SurveyedTable.of(table), document_of(table))
+        session.open_table("Open", SurveyedTable.of(in_batches(table)), document_of(table))
         with qtbot.waitSignal(session.attribute_changed) as heard:
             assert session.attribute("disease") is None
         assert heard.args == ["disease"]
@@ -273,7 +276,7 @@ class TestAttributes:
     def test_a_result_for_an_older_specification_is_dropped(self, session, qtbot, monkeypatch):
         monkeypatch.setattr(attribute_cache, "ROWS_AT_ONCE", 2)
         table = small_table()
-        session.open_table("Open", SurveyedTable.of(table), document_of(table))
+        session.open_table("Open", SurveyedTable.of(in_batches(table)), document_of(table))
         session.attribute("disease")
         wider = replace(session.document.column("disease"), domain=Domain(("b", "a", "c")))
         session.edit("Widen", session.document.with_column(wider))
@@ -285,14 +288,16 @@ class TestAttributes:
     def test_profiles_become_known_in_a_job(self, session, qtbot):
         table = small_table()
         with qtbot.waitSignal(session.profiles_changed):
-            session.open_table("Open", SurveyedTable.of(table), document_of(table))
+            session.open_table("Open", SurveyedTable.of(in_batches(table)), document_of(table))
             assert session.insight() is None
         assert [profile.name for profile in session.insight().profiles] == ["disease", "age"]
 
     def test_the_cache_shares_the_tables_numbers(self, session):
         frame = pd.DataFrame({"age": np.arange(4.0)})
         session.open_table(
-            "Open", SurveyedTable.of(Table(frame)), Document(columns=(ColumnSpec("age"),))
+            "Open",
+            SurveyedTable.of(in_batches(Table(frame))),
+            Document(columns=(ColumnSpec("age"),)),
         )
         assert session.attribute("age").attribute.domain.size == 4
 

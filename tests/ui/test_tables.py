@@ -36,6 +36,7 @@ from sfumato.ui.widgets.tables import (
     Heading,
     TableView,
 )
+from tests.in_batches import in_batches
 from tests.ui.data_steps import load, shown
 from tests.ui.hands import settle
 
@@ -190,7 +191,7 @@ class TestProfiles:
     def test_a_table_from_elsewhere_is_profiled_in_a_job(self, panel, qtbot):
         table = Table(pd.DataFrame({"a": [1, 1, 2]}))
         panel.session.open_table(
-            "Open", SurveyedTable.of(table), Document(columns=(ColumnSpec("a"),))
+            "Open", SurveyedTable.of(in_batches(table)), Document(columns=(ColumnSpec("a"),))
         )
         settle(qtbot, panel.session)
         assert panel.loaded.side.currentWidget() is panel.loaded.profiles
@@ -206,7 +207,7 @@ class TestProfiles:
                 "yes": [True, False] * 25,
             }
         )
-        panel.session.open_table("Open", SurveyedTable.of(Table(frame)), Document())
+        panel.session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), Document())
         settle(qtbot, panel.session)
         picture = panel.loaded.profiles.grab().toImage()
         assert not picture.isNull()

@@ -39,6 +39,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading
+from tests.in_batches import in_batches
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
 from tests.ui.hands import at_settings
@@ -158,7 +159,9 @@ def test_what_is_wrong_with_a_bundle_is_said_in_the_persons_language(themed, tmp
     cost = ScryptCost(2**4)
     project = ProjectFile.create(tmp_path / "a.sfumato", "made up", Document(), cost=cost)
     with speaking(themed, "de"):
-        [found] = verify_bundle(project, Table(pd.DataFrame({"a": [1]})), tmp_path, Silent()).checks
+        [found] = verify_bundle(
+            project, in_batches(Table(pd.DataFrame({"a": [1]}))), tmp_path, Silent()
+        ).checks
         assert "ist kein Datenpaket" in spoken(found.finding)
         kept = CheckedCriterion(KAnonymity(3), 3.0, True, 0)
         found = promises_kept(PublicationCheck(3, 1, (kept,)), in_records=False)

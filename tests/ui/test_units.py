@@ -18,6 +18,7 @@ from sfumato.ui.panels.policy.panel import PolicyPanel
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.noise import NOISE
 from tests.project.test_pooled_rows import a_document
 from tests.proposed import proposed_columns
@@ -27,7 +28,7 @@ from tests.ui.hands import choose, click, explain_first, on_screen
 
 @pytest.fixture
 def panel(session, qtbot):
-    session.open_table("Open", SurveyedTable.of(Table(households(120))), a_document())
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(households(120)))), a_document())
     made = on_screen(qtbot, AttributesPanel(session))
     qtbot.waitUntil(made.unit.protect.isVisible)
     return made
@@ -63,7 +64,9 @@ def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
 def test_person_and_household_of_a_survey_are_proposed_before_anything_is_sensitive(session, qtbot):
     frame = households(120)[["household"]].assign(person=range(5001, 5001 + len(households(120))))
     table = Table(frame.assign(region="north"))
-    session.open_table("Open", SurveyedTable.of(table), Document(columns=proposed_columns(table)))
+    session.open_table(
+        "Open", SurveyedTable.of(in_batches(table)), Document(columns=proposed_columns(table))
+    )
     panel = on_screen(qtbot, AttributesPanel(session))
     key, unit, before = panel.record_key, panel.unit, session.document
     qtbot.waitUntil(lambda: key.accept.isVisible() and unit.protect.isVisible())
@@ -132,11 +135,11 @@ def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbo
     row = frame.index[frame["household"].duplicated()][0]
     frame.loc[row, "water"] = "truck" if frame.loc[row, "water"] != "truck" else "well"
     document = a_document()
-    session.open_table("Open", SurveyedTable.of(Table(households(60))), document)
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(households(60)))), document)
     panel = on_screen(qtbot, AttributesPanel(session))
     qtbot.waitUntil(panel.unit.protect.isVisible)
     stated = protected(panel, qtbot)
-    session.open_table("Open", SurveyedTable.of(Table(frame)), replace(stated))
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), replace(stated))
     error = session.attribute_error("water")
     assert "water is stated to be the same" in str(error)
 
@@ -144,7 +147,7 @@ def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbo
 def test_a_row_without_a_household_is_named_where_the_column_is_chosen(session, qtbot):
     frame = households(60)
     frame.loc[4, "household"] = None
-    session.open_table("Open", SurveyedTable.of(Table(frame)), a_document())
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), a_document())
     panel = on_screen(qtbot, AttributesPanel(session))
     panel.unit.field.setCurrentIndex(panel.unit.field.findText("household"))
     panel.unit.field.activated.emit(panel.unit.field.currentIndex())
@@ -173,7 +176,7 @@ def test_what_is_recommended_for_numbers_of_a_household_can_be_released(session,
     document = replace(a_document(Role.IDENTIFYING), columns=tuple(columns))
     session.open_table(
         "Open",
-        SurveyedTable.of(Table(households(300))),
+        SurveyedTable.of(in_batches(Table(households(300)))),
         document.with_unit(Unit(("household",), 9)),
     )
     panel = on_screen(qtbot, PolicyPanel(session))
@@ -200,7 +203,7 @@ def test_protecting_by_household_measures_again_what_was_measured_of_rows(sessio
     )
     entry = PolicyEntry(("rent",), "gaussian", dict(measured))
     document = replace(document, policy=(*document.policy, entry))
-    session.open_table("Open", SurveyedTable.of(Table(frame)), document)
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), document)
     panel = on_screen(qtbot, AttributesPanel(session))
     choose(panel.unit.field, "household")
     qtbot.waitUntil(lambda: session.document.unit is not None)
@@ -221,7 +224,7 @@ def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
     document = replace(document, policy=(*document.policy, rent))
     session.open_table(
         "Open",
-        SurveyedTable.of(Table(households(300))),
+        SurveyedTable.of(in_batches(Table(households(300)))),
         document.with_unit(Unit(("household",), 9)),
     )
     panel = on_screen(qtbot, PolicyPanel(session))
@@ -251,7 +254,7 @@ def test_a_level_of_a_unit_is_told_as_its_rows_are_released(session, qtbot):
     )
     session.open_table(
         "Open",
-        SurveyedTable.of(Table(households(300))),
+        SurveyedTable.of(in_batches(Table(households(300)))),
         document.with_unit(Unit(("household",), 4)),
     )
     panel = on_screen(qtbot, PolicyPanel(session))

@@ -20,6 +20,7 @@ from sfumato.ui.panels.policy.views_picture import node_of
 from sfumato.ui.state.insights import SurveyedTable
 from tests.cli.test_view_combinations import QUASI, survey
 from tests.household import household_survey
+from tests.in_batches import in_batches
 from tests.proposed import proposed_columns
 from tests.ui.clinic import LEVELS as LEVELS_OF
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
@@ -209,7 +210,7 @@ def test_hierarchies_are_proposed_for_a_whole_survey_at_once(qtbot, card):
         policy=(PolicyEntry(("illness",), "uniform"),),
         recipients=(Recipient("Institute"), Recipient("Public")),
     )
-    session.open_table("Open", SurveyedTable.of(Table(frame)), document)
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), document)
     wait_for_jobs(qtbot, session)
     type_in(qtbot, card, 1, K, "4")
     qtbot.mouseClick(card.propose, LEFT)
@@ -246,7 +247,7 @@ def test_with_a_unit_of_protection_the_card_counts_units(qtbot, card):
     spec = ColumnSpec("household", Role.IDENTIFYING)
     document = replace(document, columns=(*document.columns, spec))
     document = document.with_unit(Unit(("household",), 2))
-    card.session.open_table("Open", SurveyedTable.of(Table(frame)), document)
+    card.session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), document)
     wait_for_jobs(qtbot, card.session)
     last = len(shown(card)) - 1
     type_in(qtbot, card, last, K, "2")
@@ -412,7 +413,7 @@ def crowded(qtbot, panel):
     document, _ = with_proposed_hierarchies(document, table)
     domain = Domain.of_column(table.column("religion"))
     spec = ColumnSpec("religion", Role.SENSITIVE, Kind.CATEGORICAL, domain)
-    session.open_table("Open", SurveyedTable.of(table), document.with_column(spec))
+    session.open_table("Open", SurveyedTable.of(in_batches(table)), document.with_column(spec))
     wait_for_jobs(qtbot, session)
     QTest.mouseClick(panel.unprotected.protect, LEFT)
     wait_for_jobs(qtbot, session)

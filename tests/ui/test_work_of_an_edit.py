@@ -18,6 +18,7 @@ from sfumato.ui.panels.policy.mechanisms.matrix import EntriesModel
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.tables import CellsModel
+from tests.in_batches import in_batches
 from tests.ui.clinic import wait_for_jobs
 
 VALUES = tuple(f"Diagnosis {place}" for place in range(200))
@@ -36,7 +37,7 @@ def policy(qtbot, window):
     )
     entry = PolicyEntry(("diagnosis",), "uniform")
     document = Document(columns=(column,), policy=(entry,), recipients=recipients)
-    session.open_table("Open", SurveyedTable.of(table), document)
+    session.open_table("Open", SurveyedTable.of(in_batches(table)), document)
     window.show_panel("policy")
     wait_for_jobs(qtbot, session)
     QCoreApplication.processEvents()

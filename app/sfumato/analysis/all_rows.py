@@ -166,7 +166,7 @@ class AllRows:
         names = {name for entry in self.document.policy for name in entry.attributes}
         if not names <= self._attributes.keys():
             check_policy(self.document)
-            check_columns(self.document, self._table)
+            check_columns(self.document, self._table.columns)
             if (held := self._table.held) is not None:  # each row's values are at hand, too
                 self._attributes = attributes_of(self.document, held)
                 return self._attributes
@@ -333,7 +333,7 @@ class AllRows:
 
 def rows_of(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     keys: KeyRing,
     folders: Sequence[Path] = (),
     today: Document | None = None,
@@ -341,7 +341,7 @@ def rows_of(
 ) -> AllRows:
     """Return all rows of a table by a policy; see `AllRows`, with what is known as columns."""
     known = {name: each.attribute for name, each in (encoded or {}).items()}
-    return AllRows(document, BatchedTable.of(table), keys, folders, today, known)
+    return AllRows(document, table, keys, folders, today, known)
 
 
 class _PartMaker(Regenerator):

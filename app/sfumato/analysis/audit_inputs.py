@@ -15,7 +15,7 @@ from sfumato.analysis.readiness.readiness import looked_at
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.repeated_units import RepeatedUnit
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.project.count_tables.held import CountTableRecord
 from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord
@@ -58,7 +58,7 @@ class AuditInputs:
     """
 
     rows: AllRows
-    table: Table | BatchedTable
+    table: BatchedTable
     attributes: Mapping[str, Attribute]
     releases: Sequence[ReleaseRecord]
     columns: Callable[[Context], ShownColumns]
@@ -83,7 +83,7 @@ class AuditInputs:
 
 def inputs_of(
     rows: AllRows,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     releases: Sequence[ReleaseRecord],
     attributes: Mapping[str, Attribute],
     by: Sequence[str] = (),

@@ -25,7 +25,6 @@ from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Table
 from sfumato.formats.memory import give_memory_back
 from sfumato.project.approval import approvals, lacking_sentence
 from sfumato.project.ledger import ReleaseRecord
@@ -37,7 +36,7 @@ from sfumato.project.release.release import ReleaseOutcome, RowsBy, make_plan, m
 
 def check_project(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     context: Context,
     recipients: Collection[str] | None = None,
     looked: LookedAt | None = None,
@@ -72,7 +71,7 @@ def check_project(
         # All that makes such a table is needed by few releases.
         from sfumato.analysis.tables.generalized_table import check_publication  # noqa: PLC0415
 
-        found = (check_publication(document, table, project.path.parent, context),)
+        found = (check_publication(document, table, context),)
     else:
         given = document, table, project.keys, project.remembered, context
         rows = checked_rows(*given, recipients, looked)
@@ -220,7 +219,7 @@ def make_releases(
 
 def release_as_plan(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     recipient: str,
     files: tuple[Path, Path],
     reason: str,
@@ -272,7 +271,7 @@ class Made:
 
 
 def make_all(
-    project: ProjectFile, table: Table | BatchedTable, order: ReleaseOrder, context: Context
+    project: ProjectFile, table: BatchedTable, order: ReleaseOrder, context: Context
 ) -> Made:
     """Make the releases of an order, one after another; a refused one does not stop the others.
 
@@ -308,7 +307,7 @@ def make_all(
 
 
 def worth_of_releases(
-    project: ProjectFile, table: Table | BatchedTable, context: Context
+    project: ProjectFile, table: BatchedTable, context: Context
 ) -> tuple[RecipientWorth, ...]:
     """Return what each recipient's release is worth to them.
 

@@ -207,9 +207,10 @@ class ShownColumns:
         return self if self._whole is None else self._whole
 
     @property
-    def source(self) -> Table | BatchedTable:
+    def source(self) -> BatchedTable:
         """All rows of the source table."""
-        return self.whole.table
+        table = self.whole.table
+        return self.whole.keep("source", lambda: BatchedTable.of(table))
 
     def behind(self, document: Document) -> RecordsBehind:
         """Return how many records stand behind what is estimated; raises as `records_behind`."""
@@ -533,7 +534,7 @@ class CountedColumns(ShownColumns):
         return self.leaving.rows
 
     @property
-    def source(self) -> Table | BatchedTable:
+    def source(self) -> BatchedTable:
         """All rows of the source table."""
         return self.leaving.whole
 

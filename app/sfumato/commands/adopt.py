@@ -28,7 +28,7 @@ from sfumato.project.errors import AdoptionError
 if TYPE_CHECKING:
     from sfumato.engine.core.columns import Domain
     from sfumato.engine.core.values import Value
-    from sfumato.engine.table.table import EncodedColumn, Table
+    from sfumato.engine.table.table import EncodedColumn
     from sfumato.project.adoption.examination import Examination
     from sfumato.project.document.adopted_files import RowMatching
     from sfumato.project.project_file import ProjectFile
@@ -72,17 +72,16 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _examined(
-    arguments: Namespace, project: ProjectFile, table: Table | BatchedTable, context: Context
+    arguments: Namespace, project: ProjectFile, table: BatchedTable, context: Context
 ) -> Examination:
     from sfumato.project.adoption.adopt import adopting, entry_called
     from sfumato.project.adoption.examination import Claim, examine
-    from sfumato.project.release.batched_table import BatchedTable
 
     entry = entry_called(project.document, arguments.attribute)
     adopting(entry)
     document = project.document
-    rows, part = BatchedTable.of(table, project.path.parent), Part(context, 0.0, 0.3)
-    columns = rows.encoded(document, entry.attributes, part)
+    part = Part(context, 0.0, 0.3)
+    columns = table.encoded(document, entry.attributes, part)
     claim = Claim(
         path=arguments.file,
         options=reading_of(arguments, arguments.file),
@@ -93,7 +92,7 @@ def _examined(
         holder=arguments.holder,
     )
     rest, folders = Part(context, 0.3, 1.0), (project.path.parent,)
-    return examine(document, entry.key, claim, columns, rows.to_match(rest), rest, folders)
+    return examine(document, entry.key, claim, columns, table.to_match(rest), rest, folders)
 
 
 def _columns(arguments: Namespace, attributes: tuple[str, ...]) -> dict[str, str]:

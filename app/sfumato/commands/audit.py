@@ -91,7 +91,7 @@ _OPTIONS: Final = {
 """What questions can be asked about, by the names that they ask for it."""
 
 
-def _rows(arguments: Namespace, project: ProjectFile, table: Table | BatchedTable) -> AllRows:
+def _rows(arguments: Namespace, project: ProjectFile, table: BatchedTable) -> AllRows:
     """Return all rows by the policy that is weighed: in force at the last release, or today's."""
     from sfumato.analysis.all_rows import rows_of
 
@@ -106,7 +106,6 @@ def _asked(arguments: Namespace, terminal: Terminal) -> Iterator[tuple[AuditInpu
     from sfumato.analysis.coalitions.holdings import ReleaseBasis
     from sfumato.analysis.disclosure.record_losses import losses_by_records
     from sfumato.project.count_tables.held import count_tables_in
-    from sfumato.project.release.batched_table import BatchedTable
 
     given = vars(arguments)
     reading = opened_by_parts(arguments, terminal, 0.4)
@@ -127,7 +126,7 @@ def _asked(arguments: Namespace, terminal: Terminal) -> Iterator[tuple[AuditInpu
                 what_if=given.get("what_if"),
                 in_class=_classes(given.get("in_class") or ()),
                 counts=count_tables_in(project.ledger.entries),
-                losses=partial(losses_by_records, project, BatchedTable.of(table)),
+                losses=partial(losses_by_records, project, table),
             ),
             Part(context, 0.2, 1.0),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from argparse import Namespace
@@ -18,7 +19,7 @@ from sfumato.commands.shared.command import (
     flag,
     lines_of_verification,
 )
-from sfumato.commands.shared.opening import read_text, source_of
+from sfumato.commands.shared.opening import read_text
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.formats.files import refusal_to_write, write_whole
 from sfumato.formats.language import worded
@@ -27,8 +28,8 @@ from sfumato.project.errors import TargetExists
 from sfumato.resources import resource_path
 
 if TYPE_CHECKING:
-    from sfumato.engine.table.table import Table
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.batched_table import BatchedTable
 
 SAMPLE = "clinic"
 REASON = "The sample is made up: nobody can be found in it."
@@ -36,7 +37,7 @@ REASON = "The sample is made up: nobody can be found in it."
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.commands.init import document_for
-    from sfumato.project.source import create_project
+    from sfumato.project.source import create_project, open_table
 
     folder = arguments.out.absolute()
     _check_empty(folder)
@@ -49,7 +50,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         project = create_project(path, passphrase, made.document, made.table, part)
         with project:
             terminal.say(worded("Project   {path}", path=project.path))
-            read = source_of(project, Part(context, 0.2, 0.3))
+            read = open_table(project, math.inf, Part(context, 0.2, 0.3))
             out = folder / "bundles"
             holds = _release_all(project, read, out, Part(context, 0.3, 1.0), terminal)
             if not arguments.no_pictures:
@@ -102,7 +103,7 @@ def _copied_sample(folder: Path) -> Path:
 
 
 def _release_all(
-    project: ProjectFile, table: Table, out: Path, context: Context, terminal: Terminal
+    project: ProjectFile, table: BatchedTable, out: Path, context: Context, terminal: Terminal
 ) -> bool:
     """Make and verify every recipient's bundle; return whether all checks hold."""
     from sfumato.analysis.releasing import ReleaseOrder, make_releases
@@ -132,7 +133,9 @@ def _release_all(
     return holds
 
 
-def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: Terminal) -> None:
+def _take_pictures(
+    project: ProjectFile, table: BatchedTable, folder: Path, terminal: Terminal
+) -> None:
     """Draw the window's panels without a screen."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:

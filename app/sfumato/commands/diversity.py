@@ -32,7 +32,6 @@ from sfumato.formats.language import localized, said, worded
 
 if TYPE_CHECKING:
     from sfumato.engine.generalization.publication import NodeChoice
-    from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
     from sfumato.project.publication.generalization_pipeline import PipelineResult, Searched
     from sfumato.project.release.batched_table import BatchedTable
@@ -97,7 +96,7 @@ def _risk(document: Document, found: PipelineResult, context: Context) -> dict[s
 
 def _figures(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     found: PipelineResult,
     candidates: Sequence[NodeChoice],
 ) -> dict[str, Any]:

@@ -94,7 +94,7 @@ class TableRead:
 
     document: Document
     proposed: tuple[Proposal, ...]
-    table: Table | BatchedTable
+    table: BatchedTable
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def document_for(
 class _Read:
     """A table, what is known of its rows, and what it takes to know it again."""
 
-    table: Table | BatchedTable
+    table: BatchedTable
     survey: Survey
     source: TableSource
 
@@ -210,11 +210,10 @@ def _read(
     It is read in batches where it would take more memory than there is.
     """
     from sfumato.project.release.table_survey import survey_of_any
-    from sfumato.project.source import batched_source_at, read_source
+    from sfumato.project.source import read_source
 
-    part = Part(context, 0.0, 0.3)
-    read = batched_source_at(file, options, room.memory, room.folder, part)
-    table, source = read or read_source(file, options, Part(context, 0.0, 1.0))
+    reading = Part(context, 0.0, 0.3)
+    table, source = read_source(file, options, reading, memory=room.memory, room=room.folder)
     if apart := _with_categories_apart(source.notes or (), options, rules):
         return _read(file, apart, rules, record_key, context, room)
     return _Read(table, survey_of_any(table, Part(context, 0.3, 1.0), record_key), source)

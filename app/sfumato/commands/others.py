@@ -30,7 +30,6 @@ from sfumato.formats.notes import Note
 if TYPE_CHECKING:
     from sfumato.engine.core.columns import Domain
     from sfumato.engine.core.values import Value
-    from sfumato.engine.table.table import Table
     from sfumato.project.document.generalization import OtherTableFile
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
@@ -87,10 +86,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-def _domain(document: Document, table: Table | BatchedTable, context: Context) -> Domain:
-    from sfumato.project.publication.generalization_pipeline import in_parts, sensitive_in
+def _domain(document: Document, table: BatchedTable, context: Context) -> Domain:
+    from sfumato.project.publication.generalization_pipeline import sensitive_in
 
-    domain = sensitive_in(document, in_parts(table), context).domain
+    domain = sensitive_in(document, table.whole, context).domain
     assert domain is not None  # or it would have been refused
     return domain
 

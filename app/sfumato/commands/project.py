@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +29,6 @@ from sfumato.commands.shared.opening import (
     known_source,
     open_project,
     read_text,
-    source_of,
     stated_reading,
     tell_versions,
 )
@@ -77,7 +77,7 @@ RULES = Command(
 
 def _run_source(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.formats.reading import Note, place_of
-    from sfumato.project.source import accept_edition, locate_source
+    from sfumato.project.source import accept_edition, locate_source, open_table
 
     read_only = arguments.moved_to is None and arguments.new_edition is None
     if arguments.new_edition is None and stated_reading(arguments):
@@ -96,7 +96,7 @@ def _run_source(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 stated = stated_reading(arguments)
                 accept_edition(project, edition, context, notes.append, stated=stated)
             else:
-                table = source_of(project, context)
+                table = open_table(project, math.inf, context)
                 tell_versions(project, table, terminal, context)
         source = project.document.source
     for line in lines_of(notes, source.options if source else {}):

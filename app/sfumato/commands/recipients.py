@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sfumato.analysis.guarantee import AllTogether
     from sfumato.analysis.planning.all_views import AllViews
     from sfumato.engine.core.progress import Context
-    from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.batched_table import BatchedTable
@@ -271,7 +270,7 @@ def _with_problems(found: Sequence[SeenBy], terminal: Terminal) -> ExitCode:
 
 
 def _with_hierarchies(
-    document: Document, table: Table | BatchedTable, terminal: Terminal, context: Context
+    document: Document, table: BatchedTable, terminal: Terminal, context: Context
 ) -> Document:
     """Return the document with a hierarchy for every quasi-identifier, and tell why."""
     from sfumato.analysis.coarsening.views import with_proposed_hierarchies

@@ -232,14 +232,12 @@ WITHDRAW = Command(
 def _run_plan(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
     from sfumato.analysis.releasing import release_as_plan
-    from sfumato.project.release.batched_table import BatchedTable
 
     with opened_by_parts(arguments, terminal, 0.3, read_only=False) as (project, table, whole):
         cautions = row_order_caution(project.document)
-        rows = BatchedTable.of(table, project.path.parent)  # looked through once
         name, reason = arguments.recipient, arguments.accept
         files = arguments.out, arguments.keys
-        record = release_as_plan(project, rows, name, files, reason, whole, arguments.override)
+        record = release_as_plan(project, table, name, files, reason, whole, arguments.override)
     terminal.say(str(record.target))
     terminal.say(str(arguments.keys.absolute()))
     for caution in cautions:

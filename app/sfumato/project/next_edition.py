@@ -25,7 +25,6 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.record_ids import refuse_missing, repeated_key
-from sfumato.engine.table.table import Table
 from sfumato.formats.files import is_file, is_folder
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import Place, digest_of_source
@@ -192,7 +191,7 @@ def take_edition(
     tell: Tell = lambda _: None,
     memory: float = math.inf,
     stated: Mapping[str, Any] = MappingProxyType({}),
-) -> Table | BatchedTable:
+) -> BatchedTable:
     """Let an edition that was looked at take the table's place; all that was decided goes on.
 
     Parameters are those of `sfumato.project.source.accept_edition`, and what was found.

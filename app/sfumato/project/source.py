@@ -13,7 +13,6 @@ from typing import Any
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.table.table import Table
 from sfumato.formats.choices import choice_sentence, choices_between
 from sfumato.formats.errors import FileError
 from sfumato.formats.files import is_file, is_folder
@@ -22,7 +21,6 @@ from sfumato.formats.reading import (
     KnownFile,
     Note,
     Place,
-    ReadResult,
     detect_options,
     digest_of_source,
     open_batches,
@@ -57,7 +55,7 @@ def create_project(
     path: Path,
     passphrase: str,
     document: Document,
-    table: Table | BatchedTable | None,
+    table: BatchedTable | None,
     context: Context,
 ) -> ProjectFile:
     """Create a project, and remember the rows of its table on this computer.
@@ -79,9 +77,16 @@ def create_project(
 
 
 def read_source(
-    path: Place, options: ReadOptions, context: Context, tell: Tell = lambda _: None
-) -> tuple[Table, TableSource]:
-    """Read a table for the first time, with what it takes to know it again.
+    path: Place,
+    options: ReadOptions,
+    context: Context,
+    tell: Tell = lambda _: None,
+    memory: float = math.inf,
+    room: Path | None = None,
+) -> tuple[BatchedTable, TableSource]:
+    """Return a table for the first time, with what it takes to know it again.
+
+    It is read, unless it takes more memory than it may and can be read in parts.
 
     Parameters
     ----------
@@ -93,6 +98,10 @@ def read_source(
         Progress and cancelling.
     tell
         Called with each remark on what was read.
+    memory
+        How many bytes the table may take, about.
+    room
+        The folder that takes what has to be put aside; that of temporary files without one.
 
     Raises
     ------
@@ -102,17 +111,15 @@ def read_source(
         If the file can't be read, see `sfumato.formats.reading.read_table`.
     """
     path = existing(path)
-    read, digest = read_known(path, options, context)
-    source = source_read(path, digest, options, read)
-    for note in source.notes or ():
+    found = batched_source_at(path, options, memory, room, context)
+    if found is None:
+        read, digest = read_known(path, options, context)
+        source = TableSource(str(path), digest, read.table.rows, options.to_dict())
+        source = _remarked(source, path, options, read.notes, read.skipped_rows)
+        found = BatchedTable.of(read.table, room), source
+    for note in found[1].notes or ():
         tell(note)
-    return read.table, source
-
-
-def source_read(path: Place, digest: str, options: ReadOptions, read: ReadResult) -> TableSource:
-    """Return what it takes to know a table again that was read, with the remarks on it."""
-    source = TableSource(str(path), digest, read.table.rows, options.to_dict())
-    return _remarked(source, path, options, read.notes, read.skipped_rows)
+    return found
 
 
 def _remarked(
@@ -168,7 +175,7 @@ def open_source(
     context: Context,
     beside: Path | None = None,
     remembered: Remembered | None = None,
-) -> tuple[Table, Document]:
+) -> tuple[BatchedTable, Document]:
     """Open the document's source table again.
 
     Parameters
@@ -184,7 +191,7 @@ def open_source(
 
     Returns
     -------
-    Table, Document
+    BatchedTable, Document
         The table, and the document with the place where the table was found.
 
     Raises
@@ -198,12 +205,13 @@ def open_source(
     path = find_source(document, beside)
     check = partial(_check_digest, path, document, remembered=remembered, context=context)
     read, _ = read_known(path, _options(source.options), context, check)
-    return read.table, replace(document, source=replace(source, path=str(path)))
+    found = replace(document, source=replace(source, path=str(path)))
+    return BatchedTable.of(read.table, beside), found
 
 
 def open_table(
     project: ProjectFile, memory: float, context: Context, tell: Callable[[bool], object] = bool
-) -> Table | BatchedTable:
+) -> BatchedTable:
     """Return a project's source table, from its place or from beside the project.
 
     Parameters
@@ -223,7 +231,7 @@ def open_table(
         See `open_source`.
     """
     document, beside, remembered = project.document, project.path.parent, project.remembered
-    found: tuple[Table | BatchedTable, Document] | None = None
+    found: tuple[BatchedTable, Document] | None = None
     if exceeds_memory(document, memory):
         found = open_long_source(document, context, beside, remembered)
         tell(found is not None)
@@ -268,12 +276,12 @@ def open_long_source(
 
 
 def batched_source_at(
-    path: Place, options: ReadOptions, memory: float, room: Path, context: Context
+    path: Place, options: ReadOptions, memory: float, room: Path | None, context: Context
 ) -> tuple[BatchedTable, TableSource] | None:
     """Return a table for the first time without reading it, with what it takes to know it again.
 
-    None where it can't be read in parts, or fits into about so many bytes. The folder `room` takes
-    what has to be put aside. Other parameters and errors are those of `read_source`.
+    None where it can't be read in parts, or fits into memory. Parameters and errors are those of
+    `read_source`.
     """
     path = existing(path)
     if memory == math.inf:
@@ -315,7 +323,7 @@ def accept_edition(
     memory: float = math.inf,
     stated: Mapping[str, Any] = MappingProxyType({}),
     looked_at: tuple[Document, str] | None = None,
-) -> Table | BatchedTable:
+) -> BatchedTable:
     """Let a new edition of the table take the place of the old one, and record that.
 
     The edition is read with the options of the old one and what is stated beside them, by the
@@ -349,15 +357,14 @@ def accept_edition(
     old = _source_of(document)
     before, room = _options(old.options), project.path.parent
     options = options_now(old, stated)
-    found = batched_source_at(path, options, memory, room, context)
-    table, source = found or read_source(path, options, context, tell)
+    table, source = read_source(path, options, context, tell, memory, room)
     if looked_at is not None:
         _refuse_another(source, looked_at[1])
     if (source.digest, options) == (old.digest, before):
         project.save_document(replace(document, source=source))
         return table
     check_source(document, source, project.releases)
-    check_columns(document, table)
+    check_columns(document, table.columns)
     check_keys(document, table, path, options, project.releases)
     details = _edition_details(old, source, before, options)
     project.record(EntryKind.SOURCE_CHANGED, details, replace(document, source=source))
@@ -405,7 +412,7 @@ def options_now(source: TableSource, stated: Mapping[str, Any]) -> ReadOptions:
 
 def check_keys(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     path: Place,
     options: ReadOptions,
     releases: Iterable[ReleaseRecord],
@@ -429,8 +436,8 @@ def check_keys(
     key, before = document.record_key, _options(_source_of(document).options)
     if key is None or options == before or not any(release.counts for release in releases):
         return
-    again, now = read_again(path, before, Silent()), BatchedTable.of(table)
-    if not read_alike(again.batches, now.batches, key):
+    again = read_again(path, before, Silent())
+    if not read_alike(again.batches, table.batches, key):
         raise SourceChanged(
             "The record key {column} is read differently from the releases already made, so"
             " records would get other keys and new random values.",

@@ -25,7 +25,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import unmasked
 from sfumato.formats.errors import Way
 from sfumato.formats.notes import Note
@@ -70,9 +69,9 @@ class KnownRows:
     hashes: Hashes
 
     @classmethod
-    def of(cls, table: Table | BatchedTable, context: Context) -> KnownRows | None:
+    def of(cls, table: BatchedTable, context: Context) -> KnownRows | None:
         """Return what is remembered of a table; None where its rows are too many."""
-        whole = BatchedTable.of(table).whole
+        whole = table.whole
         if whole.rows > _MOST:
             return None
         hashes = np.zeros(whole.rows, dtype=np.uint64)
@@ -85,7 +84,7 @@ _COMPARING: Final = "Comparing rows"
 
 
 def remember_rows(
-    remembered: Remembered, source: TableSource, table: Table | BatchedTable, context: Context
+    remembered: Remembered, source: TableSource, table: BatchedTable, context: Context
 ) -> None:
     """Remember the rows of a project's table on this computer, unless they are very many."""
     if remembered.find(_ROWS, source.digest) is None:
@@ -192,7 +191,7 @@ def _outside(column: pd.Series, domain: set[Value | None]) -> Hashes:
 
 
 def read_now(
-    source: TableSource, table: Table | BatchedTable, path: Place, context: Context
+    source: TableSource, table: BatchedTable, path: Place, context: Context
 ) -> tuple[Note, ...]:
     """Return what a table of an earlier version of reading would be by the present one, if another.
 
@@ -206,7 +205,7 @@ def read_now(
         Progress and cancelling.
     """
     options = replace(ReadOptions.from_dict(dict(source.options)), version=READING_VERSION)
-    before = BatchedTable.of(table).whole
+    before = table.whole
     try:
         now = read_again(path, options, Part(context, 0.0, 0.4))
         found = tuple(_otherwise(before.batches, now.batches, Part(context, 0.4, 1.0)))
@@ -300,7 +299,7 @@ def awaits_comparison(document: Document) -> bool:
 def compared(
     remembered: Remembered,
     source: TableSource,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     path: Place,
     context: Context,
 ) -> tuple[tuple[Note, ...], bool]:
@@ -314,7 +313,7 @@ def compared(
 
 
 def told_once(
-    project: ProjectFile, table: Table | BatchedTable, path: Place, context: Context
+    project: ProjectFile, table: BatchedTable, path: Place, context: Context
 ) -> tuple[Note, ...]:
     """Return what would be read otherwise by the present version, the first time it is asked.
 

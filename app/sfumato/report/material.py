@@ -44,7 +44,7 @@ from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.project.count_tables.held import count_tables_in
 from sfumato.project.document.entry_plan import EntryPlan, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
@@ -191,7 +191,7 @@ class ReportMaterial:
 
 
 def collect(
-    project: ProjectFile, table: Table | BatchedTable, clock: Clock, context: Context
+    project: ProjectFile, table: BatchedTable, clock: Clock, context: Context
 ) -> ReportMaterial:
     """Collect what a report tells of.
 
@@ -220,8 +220,7 @@ def collect(
     findings = _findings(rows, known, releases, Part(context, 0.3, 0.8))
     units = repeated_units(table, Part(context, 0.8, 0.85))
     pooled = pooled_rows(document, attributes, units, releases, ReleaseBasis.EITHER, Silent())
-    whole = BatchedTable.of(table, project.path.parent)
-    policies = TablePolicies(project, whole, Part(context, 0.9, 1.0))
+    policies = TablePolicies(project, table, Part(context, 0.9, 1.0))
     return ReportMaterial(
         document=document,
         rows=table.rows,
@@ -241,7 +240,7 @@ def collect(
             replace(
                 _inputs(rows, table, releases, known),
                 counts=() if tampering else count_tables_in(entries),
-                losses=partial(losses_by_records, project, BatchedTable.of(table)),
+                losses=partial(losses_by_records, project, table),
             )
         ),
         ways=_ways(document, known),
@@ -270,7 +269,7 @@ def _ways(document: Document, known: _KnownFigures) -> dict[str, dict[str, Leave
 
 
 def _found(
-    project: ProjectFile, table: Table | BatchedTable, looked: LookedAt | None
+    project: ProjectFile, table: BatchedTable, looked: LookedAt | None
 ) -> tuple[Readiness, ...]:
     """Return what the check before a release finds; nothing where it can't be made."""
     if project.document.is_published_only:
@@ -282,7 +281,7 @@ def _found(
 
 def _inputs(
     rows: AllRows,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     releases: Sequence[ReleaseRecord],
     known: _KnownFigures,
 ) -> AuditInputs:
@@ -303,13 +302,11 @@ def _sections(inputs: AuditInputs) -> dict[AuditQuestion, tuple[Answer, ...]]:
     return found
 
 
-def _publication(
-    project: ProjectFile, table: Table | BatchedTable, context: Context
-) -> Readiness | None:
+def _publication(project: ProjectFile, table: BatchedTable, context: Context) -> Readiness | None:
     """Return what a check finds of a generalized table; None where it takes no releases' place."""
     if not project.document.is_published_only:
         return None
-    return check_publication(project.document, table, project.path.parent, context)
+    return check_publication(project.document, table, context)
 
 
 @dataclass(frozen=True)
@@ -328,7 +325,7 @@ class _KnownFigures:
 
 
 def _known(
-    project: ProjectFile, table: Table | BatchedTable, rows: AllRows, context: Context
+    project: ProjectFile, table: BatchedTable, rows: AllRows, context: Context
 ) -> _KnownFigures:
     """Return what is known of the rows."""
     document = project.document

@@ -19,10 +19,10 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtWidgets import QDialog
 
-from sfumato.engine.table.table import Table
 from sfumato.formats.files import write_whole
 from sfumato.jobs import Job
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.shell.application import make_application
@@ -39,7 +39,7 @@ PATIENCE_MILLISECONDS: Final = 300_000
 """A machine that is busy with other work takes several times as long as usual."""
 
 
-def save_pictures(project: ProjectFile, table: Table, folder: Path) -> tuple[Path, ...]:
+def save_pictures(project: ProjectFile, table: BatchedTable, folder: Path) -> tuple[Path, ...]:
     """Draw every panel of an open project, light and dark.
 
     Parameters

@@ -12,6 +12,7 @@ from sfumato.ui.panels.attributes.detail import IdentifierShown
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
 from tests.screenshots.stage import Scene, Stage
@@ -111,7 +112,9 @@ def _table_with_problems(stage: Stage) -> None:
 
 
 def _unit_found(stage: Stage) -> None:
-    stage.session.open_table("Open", SurveyedTable.of(Table(households(300))), a_document())
+    stage.session.open_table(
+        "Open", SurveyedTable.of(in_batches(Table(households(300)))), a_document()
+    )
     _panel(stage).choose("water")
     stage.settle()
 

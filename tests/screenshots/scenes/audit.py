@@ -27,6 +27,7 @@ from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.audit.panel import AuditPanel
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
 from tests.screenshots.stage import Scene, Stage
@@ -136,7 +137,9 @@ def _worth(stage: Stage) -> None:
 
 
 def _pooled_rows(stage: Stage) -> None:
-    stage.session.open_table("Open", SurveyedTable.of(Table(households(300))), a_document())
+    stage.session.open_table(
+        "Open", SurveyedTable.of(in_batches(Table(households(300)))), a_document()
+    )
     stage.settle()
     audit_page(stage, next(kind for kind in all_pages() if kind.order == 3))
 
@@ -186,11 +189,11 @@ def _counts_pooled(stage: Stage) -> None:
     stage.create_project(released=True)
     session = stage.session
     assert session.project is not None
-    assert session.table is not None
+    assert session.source is not None
     counted = [spec.name for spec in countable(session.document)[:2]]
     for place, epsilon in ((0, 1.0), (1, 0.5)):
         recipient = session.document.recipients[place]
-        given = (session.project, session.table, counted, recipient, epsilon)
+        given = (session.project, session.source, counted, recipient, epsilon)
         release_counts(*given, stage.folder / "counts", "Agreed with the board", False, Silent())
     session.ledger_changed.emit()
     audit_page(stage, page_of(question_called("counts")))

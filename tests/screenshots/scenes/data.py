@@ -26,6 +26,7 @@ from sfumato.ui.panels.import_page import MissingTextsDialog
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import Message
 from tests.formats.workbooks import parts, save, sheet
+from tests.in_batches import in_batches
 from tests.screenshots.stage import SAMPLE, Scene, Stage
 
 
@@ -213,7 +214,7 @@ def _loaded_with_remarks(stage: Stage) -> None:
     kept = replace(source, notes=notes, options=chosen, found=dict(source.options))
     table = stage.session.table
     assert table is not None
-    stage.session.attach_table(SurveyedTable.of(table), replace(document, source=kept))
+    stage.session.attach_table(SurveyedTable.of(in_batches(table)), replace(document, source=kept))
     stage.settle()
 
 

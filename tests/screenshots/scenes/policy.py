@@ -42,6 +42,7 @@ from sfumato.ui.panels.policy.mechanisms.reconstruction import (
 from sfumato.ui.panels.policy.panel import PolicyPanel
 from sfumato.ui.state.insights import SurveyedTable
 from tests.household import household_survey
+from tests.in_batches import in_batches
 from tests.proposed import proposed_columns
 from tests.screenshots.stage import Scene, Stage
 
@@ -120,7 +121,9 @@ def _many_views(stage: Stage) -> None:
         ),
     )
     document = with_statement(document, document.recipients[0].name, 10, 0.02)
-    session.open_table("Open", SurveyedTable.of(wide), find_views(document, wide, Silent()))
+    session.open_table(
+        "Open", SurveyedTable.of(in_batches(wide)), find_views(document, in_batches(wide), Silent())
+    )
     stage.settle()
     panel = _panel(stage)
     stage.settle()
@@ -138,7 +141,7 @@ def open_survey(stage: Stage, quasi: Sequence[str] = SIX) -> None:
     domain = Domain.of_column(table.column("religion"))
     asked = ColumnSpec("religion", Role.SENSITIVE, Kind.CATEGORICAL, domain)
     document = document.with_column(asked)
-    stage.session.open_table("Open", SurveyedTable.of(table), document)
+    stage.session.open_table("Open", SurveyedTable.of(in_batches(table)), document)
     stage.settle()
     panel = _panel(stage)
     stage.settle()

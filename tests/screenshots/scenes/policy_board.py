@@ -12,6 +12,7 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.policy.panel import PolicyPanel
 from sfumato.ui.state.insights import SurveyedTable
+from tests.in_batches import in_batches
 from tests.screenshots.stage import Scene, Stage
 
 COLUMNS, PEOPLE = 60, 10
@@ -71,7 +72,7 @@ def _wide(stage: Stage) -> None:
         for place in range(PEOPLE)
     )
     document = replace(document, columns=(*document.columns, *specs), recipients=people)
-    stage.session.open_table("Open", SurveyedTable.of(Table(frame)), document)
+    stage.session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), document)
     stage.settle()
     _board(stage)
 

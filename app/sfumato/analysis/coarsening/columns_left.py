@@ -12,7 +12,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.distinct_rows import DistinctRows
-from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.views import in_chain, quasi_identifiers
@@ -107,9 +106,7 @@ class KeptColumns:
         }
 
 
-def kept_columns(
-    document: Document, table: Table | BatchedTable, context: Context
-) -> KeptColumns | None:
+def kept_columns(document: Document, table: BatchedTable, context: Context) -> KeptColumns | None:
     """Return what the views keep of the quasi-identifiers; None where they keep something of each.
 
     Parameters

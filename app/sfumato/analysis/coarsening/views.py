@@ -105,13 +105,13 @@ class SeenBy:
 
 
 def released_rows(
-    document: Document, table: Table | BatchedTable, keys: KeyRing, context: Context
+    document: Document, table: BatchedTable, keys: KeyRing, context: Context
 ) -> BatchedTable:
     """Return the rows that leave, in which views are counted.
 
     Raises the errors of `leaving_rows`.
     """
-    return leaving_rows(BatchedTable.of(table), document, keys, context)
+    return leaving_rows(table, document, keys, context)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class QuasiRows:
     def of(
         cls,
         document: Document,
-        table: Table | BatchedTable,
+        table: BatchedTable,
         recipes: Mapping[str, Recipe],
         context: Context,
     ) -> QuasiRows:
@@ -149,13 +149,11 @@ class QuasiRows:
         context.report(0.0, "Encoding the quasi-identifiers")
         unit = None if document.unit is None else document.unit.columns
         given = (document.columns, recipes, dict.fromkeys(recipes, 0), context, unit)
-        apart = rows_apart(BatchedTable.of(table), *given)
+        apart = rows_apart(table, *given)
         return cls(apart.quasi, apart.units, apart.counts, apart.number)
 
 
-def views_in(
-    document: Document, table: Table | BatchedTable, context: Context
-) -> tuple[SeenBy, ...]:
+def views_in(document: Document, table: BatchedTable, context: Context) -> tuple[SeenBy, ...]:
     """Return what every recipient with a view sees, in order of trust.
 
     Parameters
@@ -194,16 +192,15 @@ def views_in(
     return tuple(found)
 
 
-def _with_units(document: Document, table: Table | BatchedTable) -> BatchedTable:
+def _with_units(document: Document, table: BatchedTable) -> BatchedTable:
     """Return rows that all leave, with their units where the document states any."""
-    rows = BatchedTable.of(table)
-    if document.unit is None or rows.units is not None:
-        return rows
-    return every_row_leaving(rows, document.unit, Silent())
+    if document.unit is None or table.units is not None:
+        return table
+    return every_row_leaving(table, document.unit, Silent())
 
 
 def uncoarsened_views(
-    document: Document, table: Table | BatchedTable, context: Context
+    document: Document, table: BatchedTable, context: Context
 ) -> tuple[SeenBy, ...]:
     """Return what those see who have no view: today's classes, with no hierarchy needed.
 
@@ -237,7 +234,7 @@ def uncoarsened_views(
 
 
 def proposed_ks(
-    document: Document, attributes: Mapping[str, Attribute], table: Table | BatchedTable
+    document: Document, attributes: Mapping[str, Attribute], table: BatchedTable
 ) -> dict[str, int]:
     """Return a k for each recipient for whom none is stated, by the order of trust.
 
@@ -283,7 +280,7 @@ def proposed_share(ks: Iterable[int], rows: int) -> float:
 
 
 def with_proposed_ks(
-    document: Document, attributes: Mapping[str, Attribute], table: Table | BatchedTable
+    document: Document, attributes: Mapping[str, Attribute], table: BatchedTable
 ) -> Document:
     """Return the document with a k, and a share of suppressed rows, wherever none is stated."""
     ks = proposed_ks(document, attributes, table)
@@ -295,7 +292,7 @@ def with_proposed_ks(
 
 def seen_together(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     finest: str,
     found: Sequence[SeenBy],
     context: Context,
@@ -321,7 +318,7 @@ def seen_together(
 
 
 def unique_by_recipient(
-    document: Document, table: Table | BatchedTable, context: Context
+    document: Document, table: BatchedTable, context: Context
 ) -> tuple[SampleUniques, ...]:
     """Count the records that are unique on what each recipient sees unperturbed.
 
@@ -353,7 +350,7 @@ def _alone(
 
 
 def find_views(
-    document: Document, table: Table | BatchedTable, context: Context, *, evenly: bool = False
+    document: Document, table: BatchedTable, context: Context, *, evenly: bool = False
 ) -> Document:
     """Return the document with the levels that lose least, for what is stated for each recipient.
 
@@ -566,7 +563,7 @@ def with_levels(
 
 def may_keep(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     recipient: str,
     context: Context,
     most: int = LARGEST_LATTICE,

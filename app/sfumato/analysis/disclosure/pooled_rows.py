@@ -305,7 +305,7 @@ def proposed_key(document: Document, known: Sequence[Proposal]) -> tuple[str, st
 
 
 def repeated_units(
-    table: Table | BatchedTable,
+    table: BatchedTable,
     context: Context,
     asked: Sequence[str] = (),
     among: Callable[[], Sequence[str]] | None = None,
@@ -319,7 +319,7 @@ def repeated_units(
     TableError
         If a column that is asked for is not there or brings no rows together.
     """
-    whole = BatchedTable.of(table).whole
+    whole = table.whole
     if whole.held is not None:
         if asked:
             return tuple(repeated_unit(whole.held, name, context) for name in dict.fromkeys(asked))

@@ -9,7 +9,6 @@ from typing import Any, Final
 from sfumato.analysis.answers import Answer, AnswerTable, CellKind, Severity
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.table.table import Table
 from sfumato.formats.notes import Note
 from sfumato.project.count_tables.tracing import TracedCounts, trace_counts
 from sfumato.project.project_file import ProjectFile
@@ -22,7 +21,7 @@ _NOTICED: Final = 0.001
 
 
 def answer_of_file(
-    project: ProjectFile, table: Table | BatchedTable, path: Path, context: Context
+    project: ProjectFile, table: BatchedTable, path: Path, context: Context
 ) -> Answer:
     """Return whose copy a file is; grave where it names anyone, since nobody should have it.
 
@@ -40,8 +39,7 @@ def answer_of_file(
     SfumatoError
         If it can't be compared.
     """
-    rows = BatchedTable.of(table, project.path.parent)
-    counts = trace_counts(project, rows, path, Part(context, 0.0, 0.1))
+    counts = trace_counts(project, table, path, Part(context, 0.0, 0.1))
     if counts is not None:
         return _of_counts(path.name, counts)
     notes: list[Note] = []

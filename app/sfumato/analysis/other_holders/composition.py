@@ -31,11 +31,9 @@ from sfumato.engine.generalization.public_counts import (
 from sfumato.engine.generalization.publication import equivalence_classes
 from sfumato.engine.generalization.search import allowed_records
 from sfumato.engine.generalization.shared_columns import MeetingClasses, TooManyMeetingError
-from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.publication.generalization_pipeline import (
     chosen_node,
-    in_parts,
     prepare,
     search_table,
 )
@@ -151,7 +149,7 @@ def asked_of(document: Document) -> int | None:
 
 def beside_others(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     ours: Node | bool,
     l: int,  # noqa: E741 - the field's own name for it
     our_name: str,
@@ -177,7 +175,7 @@ def beside_others(
     SfumatoError
         As `sfumato.project.publication.generalization_pipeline.prepare`.
     """
-    table = in_parts(table)
+    table = table.whole
     prepared = prepare(document, table, Part(context, 0.0, 0.3))
     node: Node | None = None
     problem: SfumatoError | None = None

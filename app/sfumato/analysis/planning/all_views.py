@@ -13,7 +13,6 @@ from sfumato.analysis.readiness.readiness import attributes_in
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.release.batched_table import BatchedTable
 
@@ -44,7 +43,7 @@ class AllViews:
 
 def all_views(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     left: BatchedTable,
     keys: KeyRing,
     context: Context,

@@ -58,7 +58,7 @@ from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.proposals import best_known
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH, spoken, worded
 from sfumato.project.document.edits import (
     met_statement,
@@ -203,7 +203,7 @@ def _standing(found: Sequence[Readiness]) -> int:
 
 def propose_plan(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     keys: KeyRing,
     releases: Sequence[ReleaseRecord],
     context: Context,
@@ -255,13 +255,13 @@ class _Planner:
     def __init__(
         self,
         document: Document,
-        table: Table | BatchedTable,
+        table: BatchedTable,
         keys: KeyRing,
         releases: Sequence[ReleaseRecord],
         context: Context,
     ) -> None:
         self.document, self.steps = document, list[PlanStep]()
-        self._table, self._keys, self._releases = BatchedTable.of(table), keys, releases
+        self._table, self._keys, self._releases = table, keys, releases
         self._viewless: frozenset[str] = frozenset()
         self._evenly, self._weighed = False, tuple[str, ...]()
         self._had_many, self._names_important = False, False
@@ -285,7 +285,7 @@ class _Planner:
         if self._leaving is None:
             return looked_at(document, self._table, self._keys, Silent())
         check_policy(document)
-        check_columns(document, self._table)
+        check_columns(document, self._table.columns)
         columns = self._leaving.of(document)
         material = material_of(document, self._leaving.whole.table)
         return material.document, columns, material.attributes

@@ -34,7 +34,7 @@ from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import Attribute, Table, encode_attribute
+from sfumato.engine.table.table import Attribute, encode_attribute
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient, document_to_json
 from sfumato.project.errors import ReleaseError
@@ -271,7 +271,7 @@ LookedAt = tuple[Document, CountedColumns, Mapping[str, Attribute]]
 
 def looked_at(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     keys: KeyRing,
     context: Context,
     recipients: Container[str] | None = None,
@@ -287,11 +287,10 @@ def looked_at(
         If policy and table don't fit together.
     """
     check_policy(document)
-    whole = BatchedTable.of(table)
-    check_columns(document, whole)
+    check_columns(document, table.columns)
     viewed = [one for one in _among(document, recipients) if one.view is not None]
     part = Part(context, 0.0, 0.5 if viewed else 1.0)
-    left = leaving_rows(whole, document, keys, Part(part, 0.0, 0.4))
+    left = leaving_rows(table, document, keys, Part(part, 0.0, 0.4))
     summary = left.summary(document, Part(part, 0.4, 1.0))
     document, attributes = _attributes(document, left, summary)
     columns = CountedColumns(summary, left, KeyedNoise(keys))
@@ -315,7 +314,7 @@ _UNTOLD: Final[Mapping[str, Any]] = {
 
 def checked_rows(
     document: Document,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     keys: KeyRing,
     remembered: Remembered | None,
     context: Context,
@@ -342,7 +341,7 @@ def checked_rows(
     SfumatoError
         If policy and table don't fit together.
     """
-    table, source = BatchedTable.of(table), document.source
+    source = document.source
     where = (
         None if source is None else replace(source, path="", read_as=None, notes=None, found=None)
     )
@@ -381,20 +380,20 @@ def _attributes(
 
 
 def attributes_in(
-    document: Document, table: Table | BatchedTable, keys: KeyRing, context: Context
+    document: Document, table: BatchedTable, keys: KeyRing, context: Context
 ) -> Mapping[str, Attribute]:
     """Return what mechanisms know about every attribute of the policy, by name.
 
     Raises the errors of `leaving_rows` and `BatchedTable.summary`.
     """
-    left = leaving_rows(BatchedTable.of(table), document, keys, Part(context, 0.0, 0.4))
+    left = leaving_rows(table, document, keys, Part(context, 0.0, 0.4))
     summary = left.summary(document, Part(context, 0.4, 1.0), for_checks=False)
     return _attributes(document, left, summary)[1]
 
 
 def settle(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     recipients: Sequence[str],
     reason: str,
     context: Context,

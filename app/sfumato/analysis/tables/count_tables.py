@@ -28,7 +28,6 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.ladders.counts import Counts, half_width_of_sum
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import Table
 from sfumato.formats.choices import cautions_first
 from sfumato.project.approval import approval_of, lacking_sentence
 from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
@@ -176,7 +175,7 @@ def standing_for_counts(
 
 def check_counts(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     columns: Sequence[str],
     recipient: Recipient,
     epsilon: float,
@@ -189,16 +188,15 @@ def check_counts(
     SfumatoError
         As `counted_for`.
     """
-    rows = BatchedTable.of(table, project.path.parent)
     standing = standing_for_counts(project, columns, recipient, epsilon)
-    counts = counted_for(project, rows, columns, epsilon, Part(context, 0.0, 0.8))
-    found = _weighed(project, rows, recipient, counts, Part(context, 0.8, 1.0))
+    counts = counted_for(project, table, columns, epsilon, Part(context, 0.0, 0.8))
+    found = _weighed(project, table, recipient, counts, Part(context, 0.8, 1.0))
     return Readiness(recipient.name, (*standing, *found.findings))
 
 
 def release_counts(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     columns: Sequence[str],
     recipient: Recipient,
     epsilon: float,
@@ -227,10 +225,9 @@ def release_counts(
     SfumatoError
         As `make_count_table`.
     """
-    rows = BatchedTable.of(table, project.path.parent)
     found: list[Readiness] = []
-    check = partial(_settle, project, rows, recipient, reason, found, Part(context, 0.0, 0.2))
-    given = (project, rows, columns, recipient, epsilon, out_folder, Part(context, 0.2, 1.0))
+    check = partial(_settle, project, table, recipient, reason, found, Part(context, 0.0, 0.2))
+    given = (project, table, columns, recipient, epsilon, out_folder, Part(context, 0.2, 1.0))
     path, record = make_count_table(*given, check=check, as_zip=as_zip)
     return path, record, found[-1]
 
@@ -325,7 +322,7 @@ class CountPreview:
 
 def preview_counts(
     document: Document,
-    rows: BatchedTable | Table,
+    rows: BatchedTable,
     down: Sequence[str],
     across: Sequence[str],
     recipient: str,
@@ -355,8 +352,7 @@ def preview_counts(
     SfumatoError
         As `counted`.
     """
-    long = BatchedTable.of(rows)
-    found = counted(document, long, [*down, *across], epsilon, keys, records, context)
+    found = counted(document, rows, [*down, *across], epsilon, keys, records, context)
     table = found.table
     order = [table.columns.index(name) for name in (*down, *across)]
     labels = dict(zip(table.columns, table.labels(), strict=True))

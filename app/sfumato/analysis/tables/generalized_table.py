@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -27,11 +26,9 @@ from sfumato.engine.generalization.publication import (
     loss_of_classes,
 )
 from sfumato.engine.generalization.risk import Risk
-from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.publication.generalization_pipeline import (
     Searched,
-    in_parts,
     looked_at,
     published_rows,
 )
@@ -110,7 +107,7 @@ class PublishedView:
         return self.made.classes.suppressed
 
 
-def is_cheap(document: Document, table: Table | BatchedTable) -> bool:
+def is_cheap(document: Document, table: BatchedTable) -> bool:
     """Return whether a search takes a moment only, so that it can start by itself."""
     if table.held is None:
         return False
@@ -179,20 +176,16 @@ def look(
     )
 
 
-def check_publication(
-    document: Document, table: Table | BatchedTable, beside: Path, context: Context
-) -> Readiness:
+def check_publication(document: Document, table: BatchedTable, context: Context) -> Readiness:
     """Return what a check before publishing finds.
 
     Parameters
     ----------
     document, table, context
         What is published, the rows, and progress.
-    beside
-        Which folder has room for what is put aside.
     """
     try:
-        found = publication_of(document, in_parts(table, beside), context)
+        found = publication_of(document, table.whole, context)
     except SfumatoError as error:
         problem = Finding("Criteria", Severity.GRAVE, error.sentence, refuses=True)
         return Readiness(PUBLIC, (problem,))

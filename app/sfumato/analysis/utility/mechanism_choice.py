@@ -41,7 +41,6 @@ from sfumato.engine.table.table import Attribute, measured_rows
 from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.document.promised import epsilon_for, least_promised, place_of, typical_epsilon
-from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.table_survey import Survey
 
@@ -475,7 +474,7 @@ def behind_source(
     """
     if (held := source.table.held) is not None:
         return records_behind(document, held)
-    rows = leaving_rows(BatchedTable.of(source.table), document, keys, context)
+    rows = leaving_rows(source.table, document, keys, context)
     return records_behind_parts(document, rows, source.sample)
 
 

@@ -22,7 +22,6 @@ from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.disclosure.small_groups import RiskSubject
-    from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document, Recipient
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.batched_table import BatchedTable
@@ -45,7 +44,7 @@ SUBJECT: Final = (ATTRIBUTE, KNOWS, MEMORY, JSON)
 
 
 def read_question(
-    arguments: Namespace, project: ProjectFile, table: Table | BatchedTable, context: Context
+    arguments: Namespace, project: ProjectFile, table: BatchedTable, context: Context
 ) -> RiskSubject:
     """Return the attribute that the arguments name, with all rows of the project's table.
 

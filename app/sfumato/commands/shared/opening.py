@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,7 +100,7 @@ MEMORY: Final = option(
 @contextmanager
 def opened_by_parts(
     arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
-) -> Iterator[tuple[ProjectFile, Table | BatchedTable, Context]]:
+) -> Iterator[tuple[ProjectFile, BatchedTable, Context]]:
     """Open the project that the arguments name, and its source table.
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
@@ -122,7 +123,6 @@ def opened_by_parts(
 
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
         reading, rest = Part(context, 0.0, share), Part(context, share, 1.0)
-        table: Table | BatchedTable
         if getattr(arguments, "engine", None) is None:
             table = open_table(project, arguments.memory * 1e6, reading, tell)
         else:
@@ -161,24 +161,21 @@ def read_text(path: Path) -> str:
 
 
 def source_of(project: ProjectFile, context: Context) -> Table:
-    """Return the project's source table, from its place or from beside the project.
+    """Return all rows of the project's source table in memory.
 
     Raises
     ------
     SourceMissing, SourceChanged
-        See `sfumato.project.source.open_source`.
+        See `sfumato.project.source.open_table`.
     """
-    from sfumato.project.source import open_source
+    from sfumato.project.source import open_table
 
-    beside, remembered = project.path.parent, project.remembered
-    table, document = open_source(project.document, context, beside, remembered)
-    if not project.read_only:
-        project.save_document(document)
-    return table
+    opening, rest = Part(context, 0.0, 0.9), Part(context, 0.9, 1.0)
+    return open_table(project, math.inf, opening).in_memory(rest)
 
 
 def tell_versions(
-    project: ProjectFile, table: Table | BatchedTable, terminal: Terminal, context: Context
+    project: ProjectFile, table: BatchedTable, terminal: Terminal, context: Context
 ) -> None:
     """Tell once what the present version of reading would read otherwise of an older project's."""
     from sfumato.commands.shared.remarks import lines_of, read_again

@@ -182,11 +182,6 @@ class Table:
             )
 
     @property
-    def held(self) -> Table | None:
-        """All rows, where they are in memory: these are."""
-        return self
-
-    @property
     def rows(self) -> int:
         """The number of records, n."""
         return len(self.frame)

@@ -9,7 +9,6 @@ from typing import Any
 
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.writing import zip_of
 from sfumato.formats.files import digest_of_files, write_private
 from sfumato.formats.language import speaking
@@ -44,7 +43,7 @@ def no_check(_found: NoisyCounts) -> Sequence[Mapping[str, str]]:
 
 def counted_for(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     columns: Sequence[str],
     epsilon: float,
     context: Context,
@@ -56,9 +55,8 @@ def counted_for(
     SfumatoError
         As `count_table` and `exact_counts`, and if ε is out of range or the source changed.
     """
-    rows = BatchedTable.of(table, project.path.parent)
     records = count_tables_in(project.ledger.entries)
-    return counted(project.document, rows, columns, epsilon, project.keys, records, context)
+    return counted(project.document, table, columns, epsilon, project.keys, records, context)
 
 
 def counted(
@@ -84,7 +82,7 @@ def counted(
 
 def make_count_table(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     columns: Sequence[str],
     recipient: Recipient,
     epsilon: float,

@@ -51,7 +51,7 @@ from sfumato.project.publication.followed import (
     publications_in,
     together,
 )
-from sfumato.project.publication.generalization_pipeline import in_parts, prepare
+from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.publication.prepared import ClassedRows, Prepared, decided_in
 from sfumato.project.publication.public_counts import our_classes
 from sfumato.project.publication.publish import (
@@ -134,7 +134,7 @@ class FurtherEdition:
 
 def publish_further(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     out_folder: Path,
     format_name: str,
     context: Context,
@@ -160,7 +160,7 @@ def publish_further(
     """
     format_called(format_name)
     with taking_turns(project, context):
-        document, rows = project.document, in_parts(table, project.path.parent)
+        document, rows = project.document, table.whole
         source = source_of(document, rows)
         check_source(document, source, project.releases)
         prepared = prepare(document, rows, Part(context, 0.0, 0.2))

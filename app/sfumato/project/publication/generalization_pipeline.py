@@ -6,7 +6,6 @@ like any other. The other holders' files are read again and compared with their 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -39,7 +38,6 @@ from sfumato.engine.generalization.publication import (
 )
 from sfumato.engine.generalization.search import SearchResult, search
 from sfumato.engine.generalization.shared_columns import shared_columns
-from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.packages import table_file
 from sfumato.formats.files import is_file
 from sfumato.formats.reading import ReadOptions, digest_of, read_table
@@ -93,11 +91,6 @@ def proposed(document: Document) -> Generalization | None:
     return Generalization(document.sensitive[0].name, names)
 
 
-def in_parts(table: Table | BatchedTable, beside: Path | None = None) -> BatchedTable:
-    """Return a table whose rows, all of them, are read in parts, whether it is in memory or not."""
-    return BatchedTable.of(table, beside or Path(tempfile.gettempdir())).whole
-
-
 def looked_at(document: Document, table: BatchedTable, context: Context) -> Summary:
     """Return rows of every sort, and what occurs of the sensitive attribute, found in one pass.
 
@@ -131,7 +124,7 @@ def sensitive_in(document: Document, table: BatchedTable, context: Context) -> C
     return replace(document.column(name), domain=domain)
 
 
-def prepare(document: Document, table: Table | BatchedTable, context: Context) -> Prepared:
+def prepare(document: Document, table: BatchedTable, context: Context) -> Prepared:
     """Count the rows that differ by the hierarchies, and read the other holders' tables.
 
     Raises
@@ -145,8 +138,8 @@ def prepare(document: Document, table: Table | BatchedTable, context: Context) -
     SourceMissing, SourceChanged, FileError
         If another holder's file is gone, changed or can't be read.
     """
-    decided, rows = decided_in(document), in_parts(table)
-    check_columns(document, table)
+    decided, rows = decided_in(document), table.whole
+    check_columns(document, table.columns)
     check_roles(document)
     sensitive = sensitive_in(document, rows, Part(context, 0.0, 0.2))
     domain = sensitive.domain
@@ -217,7 +210,7 @@ def _apart(
     return rows_apart(table, document.columns, recipes, floor, context, unit, sensitive)
 
 
-def search_table(document: Document, table: Table | BatchedTable, context: Context) -> Searched:
+def search_table(document: Document, table: BatchedTable, context: Context) -> Searched:
     """Find every safe node, and the best of them.
 
     Raises the errors of `prepare`.
@@ -398,7 +391,7 @@ class PipelineResult:
     no_solution: NoSolution | None = None
 
 
-def find(document: Document, table: Table | BatchedTable, context: Context) -> PipelineResult:
+def find(document: Document, table: BatchedTable, context: Context) -> PipelineResult:
     """Find the safe nodes; where there are none, what stands in the way.
 
     Raises

@@ -53,7 +53,6 @@ from sfumato.project.publication.editions import (
 from sfumato.project.publication.followed import FOLLOWED, first_edition, obstacle_beside
 from sfumato.project.publication.generalization_pipeline import (
     chosen_node,
-    in_parts,
     looked_at,
     published_rows,
     refuse_no_solution,
@@ -147,7 +146,7 @@ class Published:
 
 def publish_table(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     out_folder: Path,
     format_name: str,
     context: Context,
@@ -193,7 +192,7 @@ def publish_table(
     """
     format_called(format_name)
     with taking_turns(project, context):
-        document, rows = project.document, in_parts(table, project.path.parent)
+        document, rows = project.document, table.whole
         source = source_of(document, rows)
         check_source(document, source, project.releases)
         found = publication_of(document, rows, Part(context, 0.0, 0.4))

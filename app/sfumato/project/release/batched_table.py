@@ -147,12 +147,9 @@ class BatchedTable:
     """
 
     @classmethod
-    def of(cls, table: Table | BatchedTable, beside: Path | None = None) -> BatchedTable:
-        """Return a table that may be in memory as one whose rows are read whenever needed."""
-        if isinstance(table, BatchedTable):
-            return table
-        folder = writable(beside or Path(tempfile.gettempdir()))
-        return cls(batches_of(table), folder, held=table)
+    def of(cls, table: Table, beside: Path | None = None) -> BatchedTable:
+        """Return a table in memory as one batch; `beside` may have room for numbers of all rows."""
+        return cls(batches_of(table), writable(beside), held=table)
 
     batches: Batches
     folder: Path
@@ -231,6 +228,14 @@ class BatchedTable:
         frame = frame_of((batch for batch, _ in read), types, self.batches.rows, orders)
         table = self.batches.table(frame)
         return tuple(encode_attribute(table, document.column(name)) for name in names)
+
+    def in_memory(self, context: Context) -> Table:
+        """Return all rows, those too that don't leave, in memory: read where they are not there."""
+        if self.held is not None:
+            return self.held
+        read = self.whole.read(self.columns, "Reading the rows", context)
+        given = (self.batches.types, self.batches.rows, self.batches.orders)
+        return self.batches.table(frame_of((batch for batch, _ in read), *given))
 
     def read(
         self, names: Sequence[str], text: str, context: Context
@@ -353,9 +358,11 @@ class SummaryKey:
         return self == asked or (self.facts == asked.facts and not asked.for_checks)
 
 
-def writable(folder: Path) -> Path:
+def writable(folder: Path | None) -> Path:
     """Return a folder that takes files, this one if it does."""
-    return folder if os.access(folder, os.W_OK) else Path(tempfile.gettempdir())
+    if folder is not None and os.access(folder, os.W_OK):
+        return folder
+    return Path(tempfile.gettempdir())
 
 
 def rows_done(text: str, done: int, rows: int) -> Sentence:

@@ -14,7 +14,6 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.keys import DerivedKeys
-from sfumato.engine.table.table import Table
 from sfumato.formats.table_format import KeptTexts, RowStream
 from sfumato.project.adoption.rows import AdoptedReleaseReader
 from sfumato.project.document.entry_plan import check_policy
@@ -82,8 +81,8 @@ class PreparedTable:
         The source table, in memory or not.
     """
 
-    def __init__(self, project: ProjectFile, table: Table | BatchedTable) -> None:
-        self._project, self.table = project, BatchedTable.of(table, project.path.parent)
+    def __init__(self, project: ProjectFile, table: BatchedTable) -> None:
+        self._project, self.table = project, table
         recall_summary(project.remembered, project.document, self.table)
         source = project.document.source
         digest = "" if source is None else source.digest
@@ -121,7 +120,7 @@ class PreparedTable:
         """
         document = self._project.document
         check_policy(document)
-        check_columns(document, self.table)
+        check_columns(document, self.table.columns)
         summary = self.summary(context)
         return material_with(document, summary.witnesses, summary.encoded)
 

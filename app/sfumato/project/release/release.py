@@ -23,7 +23,6 @@ from sfumato import __version__
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import DerivedKeys
-from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import SeenView
 from sfumato.formats.bundles.writing import BundleContents, BundleFiles, Perturbation
 from sfumato.formats.files import write_whole
@@ -98,7 +97,7 @@ __all__ = ["PreparedTable", "ReleaseOutcome", "RowsBy", "make_release"]
 
 def make_release(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     recipient_name: str,
     out_folder: Path,
     format_name: str,
@@ -441,7 +440,7 @@ def release_id_of(
     return hmac.new(key, canonical_json(content).encode(), "sha256").hexdigest()[:32]
 
 
-def source_of(document: Document, table: Table | BatchedTable) -> TableSource:
+def source_of(document: Document, table: BatchedTable) -> TableSource:
     """Return the document's source, where the table can be it.
 
     Raises
@@ -488,7 +487,7 @@ PLAN_FORMAT: Final = "plan and keys"
 
 def make_plan(
     project: ProjectFile,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     recipient_name: str,
     plan_path: Path,
     keys_path: Path,

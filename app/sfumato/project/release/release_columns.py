@@ -39,7 +39,6 @@ from sfumato.project.release.views import Coarsening
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
-    from sfumato.project.release.batched_table import BatchedTable
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def material_of(document: Document, table: Table) -> EncodedTable:
         If a row does not fit its column's domain or bins, or is missing where that is refused.
     """
     check_policy(document)
-    check_columns(document, table)
+    check_columns(document, table.columns)
     check_weights(document, table)
     names = [name for entry in document.policy for name in entry.attributes]
     encoded = {name: encode_attribute(table, document.column(name)) for name in names}
@@ -185,7 +184,7 @@ def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnS
     return kept
 
 
-def check_columns(document: Document, table: Table | BatchedTable) -> None:
+def check_columns(document: Document, columns: Sequence[str]) -> None:
     """Refuse a table whose columns are not the document's.
 
     Raises
@@ -194,14 +193,14 @@ def check_columns(document: Document, table: Table | BatchedTable) -> None:
         If the table lacks a column, or has one whose role nobody has decided.
     """
     known = {column.name for column in document.columns}
-    for name in table.columns:
+    for name in columns:
         if name not in known:
             raise TableError(
                 "The table has a column {column} that has no role yet.",
                 "Give it a role under Attributes, or open the table this project was made for.",
                 column=name,
             )
-    there = set(table.columns)
+    there = set(columns)
     for column in document.columns:
         if column.name not in there:
             raise no_column(column.name)

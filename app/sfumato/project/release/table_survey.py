@@ -562,13 +562,11 @@ def first_settings(
     return made.first_settings(tuple(attributes), noise, bears)
 
 
-def survey_of_any(
-    table: Table | BatchedTable, context: Context, record_key: str | None = None
-) -> Survey:
+def survey_of_any(table: BatchedTable, context: Context, record_key: str | None = None) -> Survey:
     """Look at all rows of a table once; of one in memory whenever something is asked."""
     if (held := table.held) is not None:
-        return MemorySurvey(held)
-    return survey_of(BatchedTable.of(table), context, record_key)
+        return MemorySurvey(held, table)
+    return survey_of(table, context, record_key)
 
 
 def survey_of(table: BatchedTable, context: Context, record_key: str | None = None) -> TableSurvey:

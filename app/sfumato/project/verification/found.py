@@ -9,7 +9,6 @@ from pathlib import Path
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
-from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.packages import bundle_at, lone_file
 from sfumato.formats.errors import FileError
 from sfumato.formats.files import digest_of, is_file
@@ -73,7 +72,7 @@ def find_file(path: Path, releases: Sequence[ReleaseRecord], context: Context) -
 
 
 def verify_file(
-    project: ProjectFile, table: Table | BatchedTable, path: Path, context: Context
+    project: ProjectFile, table: BatchedTable, path: Path, context: Context
 ) -> VerificationReport:
     """Examine what a person has of a release: a whole bundle, or one of its files for itself.
 

@@ -74,7 +74,7 @@ def read_leak(
 
 
 def trace_file(
-    project: ProjectFile, table: Table | BatchedTable, leak: Table, context: Context
+    project: ProjectFile, table: BatchedTable, leak: Table, context: Context
 ) -> LeakReport:
     """Say which of a project's releases a leaked table comes from.
 
@@ -98,8 +98,7 @@ def trace_file(
         If a row does not fit a policy in force, too many are like leaked ones, or groups of
         records can't be drawn in parts.
     """
-    rows = BatchedTable.of(table, project.path.parent)
-    sources = LeakRows(project, rows, Part(context, 0.0, 0.3))
+    sources = LeakRows(project, table, Part(context, 0.0, 0.3))
     return _traced(project, sources, leak, Part(context, 0.3, 1.0))
 
 

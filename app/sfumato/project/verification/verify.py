@@ -16,7 +16,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
-from sfumato.engine.table.table import Table
 from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.reading import Bundle, opened_bundle
@@ -79,7 +78,7 @@ class VerificationReport:
 
 
 def verify_bundle(
-    project: ProjectFile, table: Table | BatchedTable, bundle_path: Path, context: Context
+    project: ProjectFile, table: BatchedTable, bundle_path: Path, context: Context
 ) -> VerificationReport:
     """Examine a bundle against the project, its ledger and the source table.
 
@@ -103,12 +102,11 @@ def verify_bundle(
     VerificationReport
         The checks and the release that was recognised.
     """
-    rows = BatchedTable.of(table, project.path.parent)
     if is_count_table(bundle_path):
-        return VerificationReport(check_count_table(project, rows, bundle_path, context))
+        return VerificationReport(check_count_table(project, table, bundle_path, context))
     try:
         with opened_bundle(bundle_path, Part(context, 0.0, 0.1)) as (bundle, folder):
-            found = _Verification(project, rows, bundle, folder, Part(context, 0.1, 1.0)).report()
+            found = _Verification(project, table, bundle, folder, Part(context, 0.1, 1.0)).report()
     except BundleError as error:
         return VerificationReport((Check("Files", False, error.sentence),))
     context.report(1.0, "Verified")

@@ -90,19 +90,14 @@ class SurveyedTable:
     insight: Insight | None = None
 
     @classmethod
-    def of(cls, table: Table | BatchedTable, context: Context | None = None) -> SurveyedTable:
+    def of(cls, table: BatchedTable, context: Context | None = None) -> SurveyedTable:
         """Return a table, all rows of which are looked at once unless they are in memory."""
         return cls(survey_of_any(table, context or Silent()))
 
     @property
-    def table(self) -> Table | BatchedTable:
+    def table(self) -> BatchedTable:
         """The rows."""
         return self.survey.table
-
-    @property
-    def in_batches(self) -> BatchedTable:
-        """The rows, read whenever they are needed."""
-        return BatchedTable.of(self.table)
 
     @property
     def rows(self) -> int:

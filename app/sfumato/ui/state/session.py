@@ -176,7 +176,7 @@ class Session(QObject):
         return self._state.table if self.table is None else None
 
     @property
-    def source(self) -> Table | BatchedTable | None:
+    def source(self) -> BatchedTable | None:
         """All rows, in memory or not: what releases are made from."""
         held = self._state.table
         return None if held is None else held.table
@@ -615,7 +615,7 @@ class Session(QObject):
             self.profiles_changed.emit()
 
         words = self.tr("Looking for rows that belong together")
-        self.runner.run(words, partial(repeated_units, source.in_batches), keep, key="units")
+        self.runner.run(words, partial(repeated_units, source.table), keep, key="units")
 
     def all_rows(self, policy: Document | None = None) -> AllRows | None:
         """Return all rows by a policy, for a job to go through; None without a table.

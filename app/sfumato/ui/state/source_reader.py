@@ -12,7 +12,6 @@ from PySide6.QtCore import QObject
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.table.table import Table
 from sfumato.formats.databases import Address, Place
 from sfumato.formats.errors import CannotConnect
 from sfumato.formats.language import grouped
@@ -168,7 +167,7 @@ class SourceReader(QObject):
 
     def go_on(
         self,
-        accept: Callable[..., Table | BatchedTable],
+        accept: Callable[..., BatchedTable],
         refused: Callable[[SfumatoError], None],
         *ways: Action,
     ) -> None:

@@ -14,7 +14,7 @@ from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.analysis.steps import Step, Work, steps_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.jobs import Ending, Job
 from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
 from sfumato.project.errors import LedgerTampered
@@ -59,7 +59,7 @@ class OpenSession(Protocol):
         """The policy's attributes."""
 
     @property
-    def source(self) -> Table | BatchedTable | None:
+    def source(self) -> BatchedTable | None:
         """All rows, in memory or not."""
 
     @property

@@ -7,7 +7,6 @@ from functools import partial
 
 from sfumato.analysis.audit_inputs import AuditInputs, inputs_of, once
 from sfumato.analysis.disclosure.record_losses import losses_by_records
-from sfumato.project.release.batched_table import BatchedTable
 from sfumato.ui.state.session import Session
 
 
@@ -29,7 +28,7 @@ def inputs_from(session: Session) -> tuple[tuple[object, ...], AuditInputs | Non
     inputs = inputs_of(rows, source, releases, attributes)
     inputs = replace(inputs, units=lambda _context: units, counts=counts)
     if project is not None and counts:
-        losses = partial(losses_by_records, project, BatchedTable.of(source))
+        losses = partial(losses_by_records, project, source)
         inputs = replace(inputs, losses=once(losses))
     if (columns := session.leaving) is not None:
         inputs = replace(

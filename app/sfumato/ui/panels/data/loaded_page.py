@@ -345,7 +345,7 @@ class LoadedPage(QWidget):
         batched = self._session.batched
         if batched is None:
             return
-        place, batches = min(max(place, 0), batched.rows - 1), batched.in_batches.batches
+        place, batches = min(max(place, 0), batched.rows - 1), batched.table.batches
 
         def read(context: Context) -> tuple[int, pd.DataFrame]:
             first, found = batches.around(place, context)

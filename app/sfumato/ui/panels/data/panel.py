@@ -17,15 +17,13 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.table.table import Table
 from sfumato.formats.errors import FileError
-from sfumato.formats.reading import Place, ReadOptions, detect_options, read_known, sheets_of
+from sfumato.formats.reading import Place, ReadOptions, detect_options, sheets_of
 from sfumato.jobs import Ending, Job
-from sfumato.project.document.model import Document, TableSource
+from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.rules.rules import apply_rules
-from sfumato.project.source import batched_source_at, check_keys, source_read, title_of
+from sfumato.project.source import check_keys, read_source, title_of
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
@@ -108,26 +106,13 @@ def load(
         Those made already: their record keys have to be read as they were.
     """
     path = path.absolute() if isinstance(path, Path) else path
-    part = Part(context, 0.0, 0.4)
-    if isinstance(path, Path) and (
-        found := batched_source_at(path, options, memory, path.parent, part)
-    ):
-        if releases:
-            check_keys(document, found[0], path, options, releases)
-        return _loaded(found[0], found[1], document, Part(context, 0.4, 1.0))
-    result, digest = read_known(path, options, Part(context, 0.0, 0.8))
+    room = path.parent if isinstance(path, Path) else None
+    reading = Part(context, 0.0, 0.6)
+    table, source = read_source(path, options, reading, memory=memory, room=room)
     if releases:
-        check_keys(document, result.table, path, options, releases)
-    source = source_read(path, digest, options, result)
-    return _loaded(result.table, source, document, Part(context, 0.8, 1.0))
-
-
-def _loaded(
-    table: Table | BatchedTable, source: TableSource, document: Document, context: Context
-) -> Loaded:
-    """Return a table that was looked at, with the document that goes with it; see `load`."""
-    looked_at = SurveyedTable.of(table, Part(context, 0.0, 0.7))
-    insight = looked_at.insight = insight_of(looked_at.survey, Part(context, 0.7, 1.0))
+        check_keys(document, table, path, options, releases)
+    looked_at = SurveyedTable.of(table, Part(context, 0.6, 0.9))
+    insight = looked_at.insight = insight_of(looked_at.survey, Part(context, 0.9, 1.0))
     columns = tuple(proposal.spec for proposal in insight.proposals)
     names = [spec.name for spec in columns]
     kept = bool(document.columns) and {c.name for c in document.columns} == set(names)

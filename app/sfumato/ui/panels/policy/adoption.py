@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import joined
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Check, LevelField
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.engine.table.table import Attribute, EncodedColumn
 from sfumato.formats.choices import cautions_first, rows_sentence
 from sfumato.formats.language import grouped
 from sfumato.formats.options import ReadOptions
@@ -323,7 +322,7 @@ def look_in_parts(
     document: Document,
     entry: PolicyEntry,
     claim: Claim,
-    table: Table | BatchedTable,
+    table: BatchedTable,
     folders: Sequence[Path],
     context: Context,
 ) -> ExaminationResult:
@@ -334,9 +333,9 @@ def look_in_parts(
     SfumatoError
         If a row does not fit the document.
     """
-    rows, rest = BatchedTable.of(table, Path(tempfile.gettempdir())), Part(context, 0.3, 1.0)
-    columns = rows.encoded(document, entry.attributes, Part(context, 0.0, 0.3))
-    return look(document, entry.key, claim, columns, rows.to_match(rest), folders, rest)
+    rest = Part(context, 0.3, 1.0)
+    columns = table.encoded(document, entry.attributes, Part(context, 0.0, 0.3))
+    return look(document, entry.key, claim, columns, table.to_match(rest), folders, rest)
 
 
 class AdoptDialog(FileDialog):
@@ -362,7 +361,7 @@ class AdoptDialog(FileDialog):
         session: Session,
         entry: PolicyEntry,
         columns: Sequence[EncodedColumn],
-        table: Table | BatchedTable,
+        table: BatchedTable,
         parent: QWidget | None = None,
     ) -> None:
         texts = (

@@ -36,7 +36,6 @@ from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped, localized
 from sfumato.jobs import Ending, Job
 from sfumato.plots.axes import percent
@@ -236,7 +235,7 @@ class ViewsCard(Card):
         super().__init__(parent=parent)
         self.session = session
         self._asked: tuple[object, ...] | None = None
-        self._read: Table | BatchedTable | None = None
+        self._read: BatchedTable | None = None
         """The long table all rows of which are counted from now on: somebody asked for that."""
         self._found: tuple[SeenBy, ...] = ()
         self._seen_together: SeenBy | None = None

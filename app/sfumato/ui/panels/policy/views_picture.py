@@ -16,7 +16,6 @@ from sfumato.analysis.coarsening.views import SeenBy, may_keep, views_in, with_l
 from sfumato.engine.core.errors import LatticeSizeError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node, NodeSet
-from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
@@ -41,7 +40,7 @@ MOST_KEPT: Final = 8
 _NOTHING: Final = SpecialNodes(None, None, ())
 
 
-Rows = Callable[[Context], Table | BatchedTable]
+Rows = Callable[[Context], BatchedTable]
 """Makes the rows that leave, in a job."""
 
 

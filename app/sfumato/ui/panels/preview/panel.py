@@ -300,15 +300,15 @@ def _computed(
     """Compute the preview that fits the entry's attributes."""
     if batched is not None and question.document.unit is not None:
         part, context = Part(context, 0.0, 0.7), Part(context, 0.7, 1.0)
-        left = leaving_rows(batched.in_batches, question.document, question.keys, part)
+        left = leaving_rows(batched.table, question.document, question.keys, part)
         assert left.units is not None
         chosen = left.units.leave(batched.survey.places)
         question = replace(question, leaving=np.flatnonzero(chosen))
     if batched is not None and adopted_in(question.entry.settings):
-        question = question.with_rungs_of(batched.in_batches, Part(context, 0.0, 0.7))
+        question = question.with_rungs_of(batched.table, Part(context, 0.0, 0.7))
         context = Part(context, 0.7, 1.0)
     if batched is not None and mechanism_called(question.entry.mechanism).needs_groups:
-        question = question.with_groups_of(batched.in_batches, Part(context, 0.0, 0.7))
+        question = question.with_groups_of(batched.table, Part(context, 0.0, 0.7))
         context = Part(context, 0.7, 1.0)
     if all(attribute.domain is None for attribute in question.attributes):
         return compute_numbers(question, context)

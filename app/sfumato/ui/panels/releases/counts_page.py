@@ -24,7 +24,6 @@ from sfumato.analysis.tables.count_tables import (
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.ladders.laplace import HIGHEST, LOWEST
-from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
 from sfumato.project.approval import approve_contents, approvers
@@ -473,13 +472,12 @@ class CountsPage(ScrollPage):
 
 def _looked_at(
     project: ProjectFile | None,
-    source: Table | BatchedTable,
+    source: BatchedTable,
     left: RecordLosses | None,
     counting: Callable[..., CountPreview],
     context: Context,
 ) -> CountPreview:
     """Return what would be released, beside what left before, which is found out once."""
     if left is None and project is not None and project.tampering is None:
-        rows = BatchedTable.of(source, project.path.parent)
-        left = losses_by_records(project, rows, Part(context, 0.0, 0.5))
+        left = losses_by_records(project, source, Part(context, 0.0, 0.5))
     return counting(left=left or RecordLosses(), context=Part(context, 0.5, 1.0))

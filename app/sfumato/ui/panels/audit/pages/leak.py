@@ -19,7 +19,6 @@ from sfumato.analysis.disclosure.recipient_traceability import (
 from sfumato.analysis.disclosure.traced_files import answer_of_file
 from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.table.table import Table
 from sfumato.project.document.edits import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
@@ -184,7 +183,7 @@ class LeakPage(AuditPage):
     def build(self) -> None:
         """Put the file that was found above the distance of levels."""
         self.setAcceptDrops(True)
-        self._priced: tuple[Document, Table | BatchedTable] | None = None
+        self._priced: tuple[Document, BatchedTable] | None = None
         self.finding = FindingCard(self.session.chooser, self)
         self.spacing = SpacingCard(self)
         self.add(self.finding, self.spacing)
