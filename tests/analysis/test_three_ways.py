@@ -314,13 +314,11 @@ def test_which_small_groups_are_given_away(qtbot, opened, line, material, attrib
         given = re.match(r"In (none|\d+) of", page.sentence.text())
         assert given is not None, page.sentence.text()
         assert given[1] == (str(groups) if groups else "none")
-        assert page.groups.tables[0].model().rowCount() == told["groups"]
-    limits = page.limits
-    assert (limits.epsilon, limits.delta, limits.rule) == (
-        found["epsilon"],
-        found["delta"],
-        found["rule"],
-    )
+        assert page.shown.tables[0].model().rowCount() == told["groups"]
+    limits = {name: field.value for name, field in page.fields.items()}
+    assert {**limits, "rule": page.rule.value} == {
+        name: found[name] for name in ("epsilon", "delta", "rule")
+    }
 
 
 def test_what_count_queries_answer(qtbot, opened, line):

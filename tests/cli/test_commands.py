@@ -13,10 +13,10 @@ import pytest
 
 import sfumato
 from sfumato import commands
+from sfumato.analysis.questions.group_risk import DELTA, EPSILON
 from sfumato.cli import _parser, main
-from sfumato.commands import COMMANDS, adopt, audit, command_called, groups
+from sfumato.commands import COMMANDS, adopt, audit, command_called
 from sfumato.commands.shared.command import ExitCode
-from sfumato.commands.shared.groups import DELTA, EPSILON
 from sfumato.engine.disclosure.group_privacy import PrivacyTest
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON
 from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS
@@ -292,8 +292,8 @@ def test_the_table_s_order_of_rows_is_chosen_with_a_reason(made):
 
 def test_what_a_command_line_offers_is_what_the_engine_knows():
     """The commands state it themselves, so that their help needs nothing else."""
-    assert set(groups.RULES) == {rule.value for rule in PrivacyTest}
-    assert (EPSILON, DELTA) == (USUAL_EPSILON, USUAL_DELTA)
+    assert set(audit.RULES) == {rule.value for rule in PrivacyTest}
+    assert (EPSILON.usual, DELTA.usual) == (USUAL_EPSILON, USUAL_DELTA)
     assert tuple(audience.value for audience in Audience) == audit.AUDIENCES
     assert audit.THRESHOLD == USUAL_THRESHOLD
     assert set(adopt.MATCHES) == {BY_KEY, BY_ROWS}

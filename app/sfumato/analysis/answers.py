@@ -67,10 +67,13 @@ class AnswerTable:
         Each column's heading, and what its cells are.
     rows
         The cells, a tuple for each line; names are texts, words to be translated are sentences.
+    inside
+        Whether the window alone shows it.
     """
 
     columns: Mapping[str, CellKind]
     rows: Sequence[tuple[Any, ...]]
+    inside: bool = False
 
     @property
     def without_values(self) -> AnswerTable:
@@ -164,7 +167,8 @@ class Answer:
     @property
     def open_tables(self) -> tuple[AnswerTable, ...]:
         """The tables without values of the source table: none whose lines only these tell apart."""
-        heads = ((one, next(iter(one.columns.values()))) for one in self.tables)
+        told = (one for one in self.tables if not one.inside)
+        heads = ((one, next(iter(one.columns.values()))) for one in told)
         return tuple(one.without_values for one, kind in heads if kind is not CellKind.VALUE)
 
     def plain(self, question: str) -> dict[str, Any]:

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 from sfumato.analysis.all_rows import AllRows
-from sfumato.analysis.answers import Answer, AnswerFigure, Severity
+from sfumato.analysis.answers import Answer, Severity
 from sfumato.analysis.audit_inputs import AuditInputs
 from sfumato.analysis.coalitions.coalitions import guess_of
 from sfumato.analysis.coalitions.holdings import (
@@ -30,14 +28,12 @@ from sfumato.analysis.disclosure.small_groups import (
     estimated_sentence,
     gain_of,
     grouped_entries,
-    passed_by_published_rule,
     person_sentence,
     risk_of_each,
 )
 from sfumato.analysis.findings import Examined, Finding, told_by_open_columns
 from sfumato.analysis.questions import all_questions
 from sfumato.analysis.readiness.readiness_checks import linked_rows, unique_records
-from sfumato.analysis.tables.noisy_counts import groups_table
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
@@ -338,80 +334,3 @@ ANSWERS: Final[Mapping[str, Callable[[AuditInputs, Context], Answer]]] = {
     "groups": answer_groups,
     "leak": answer_leak,
 }
-
-
-def answer_of_groups(answer: RiskAnswer) -> Answer:
-    """Return what was found, with the riskiest groups and what releasing less would change."""
-    recipient, name = answer.shown.recipient, answer.known.attribute.name
-    whole = answer.shown.trust >= 1.0
-    found: str = estimated_sentence(answer)
-    if whole:
-        found = Sentence("{recipient} holds the true {name}.", recipient=recipient, name=name)
-    nothing_known = Sentence(
-        "The attacker knows no public column, so the whole table is one group."
-    )
-    notes = (
-        answer.known.looked_up,
-        "" if answer.known.grouped.names else nothing_known,
-        "" if whole else person_sentence(answer),
-        _gap(answer) if answer.shown.trials is None else _repeated(answer),
-    )
-    rows = np.array(answer.listed, dtype=np.int64)
-    risk, bars = answer.risk, "groups.build_remedy_bars"
-    table = groups_table(
-        answer.known,
-        rows,
-        {Sentence("Within ε"): risk.tails.within[rows].tolist()},
-        risk.violating[rows].tolist(),
-        () if risk.allowed is None else risk.allowed[rows].tolist(),
-    )
-    return Answer(
-        (found,),
-        notes=tuple(filter(None, notes)),
-        tables=(table,),
-        figures=(
-            AnswerFigure("groups.build_group_sizes", (answer,)),
-            AnswerFigure(bars, (answer,)),
-        ),
-    )
-
-
-def _gap(answer: RiskAnswer) -> str:
-    """Return what the published definition promises, and what the true chance of an error is."""
-    risk = answer.risk
-    if risk.allowed is None:
-        return ""
-    passed = passed_by_published_rule(answer)
-    if not passed.any():
-        return Sentence("The published test finds every group too large.")
-    worst = int((risk.tails.within * passed).argmax())
-    return Sentence(
-        "The published test asks about an upper bound of the chance of an error, which promises"
-        " nothing about the chance itself. It passes {passed:,} of {groups:,}"
-        " {groups:group|groups}, among them one of {size:,} {size:record|records} whose estimate is"
-        " within {epsilon:.0%} of the truth with a confidence of {within:.0%}.",
-        passed=int(passed.sum()),
-        groups=risk.total.all_groups,
-        size=int(answer.known.grouped.sizes[worst]),
-        epsilon=risk.limits.epsilon,
-        within=float(risk.tails.within[worst]),
-    )
-
-
-def _repeated(answer: RiskAnswer) -> str:
-    """Return what a release that repeats records rests on."""
-    sizes, trials = answer.known.grouped.sizes, answer.shown.trials
-    counts: Any = sizes if trials is None else trials.counts
-    fewer = counts < sizes
-    if not fewer.any():
-        return Sentence("No group is resampled in this release.")
-    return Sentence(
-        "In {groups:,} {groups:group|groups} with {records:,} {records:record|records} this release"
-        " repeats records that were drawn: estimates vary about as much as from {draws:,}"
-        " independent {draws:record|records}. How often they are off is computed exactly, from the"
-        " draws, their copies and what became of each row. By the ladder, the most trusted release"
-        " decides what several recipients learn together.",
-        groups=int(fewer.sum()),
-        records=int(sizes[fewer].sum()),
-        draws=int(counts[fewer].sum()),
-    )

@@ -49,6 +49,10 @@ class AuditInputs:
         knows; empty and None for what is usual.
     settings
         The numbers that the question is asked with, as far as they are stated.
+    rule
+        The test that small groups are examined by; empty for the exact one.
+    remedies
+        Whether what releasing less would change is asked, too.
     what_if
         The level of one more recipient; None for none.
     in_class
@@ -70,6 +74,8 @@ class AuditInputs:
     attribute: str = ""
     knows: tuple[str, ...] | None = None
     settings: Mapping[str, float] = field(default_factory=dict)
+    rule: str = ""
+    remedies: bool = False
     what_if: float | None = None
     in_class: Mapping[str, str] = field(default_factory=dict)
     counts: tuple[CountTableRecord, ...] = ()

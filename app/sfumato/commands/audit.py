@@ -54,6 +54,7 @@ _MEMBERS: Final = repeated(
 _RELEASED: Final = flag(
     "--released", "weigh what the ledger says was released, instead of what the policy plans"
 )
+RULES: Final = ("exact", "chernoff", "simplified")
 _OPTIONS: Final = {
     "members": _MEMBERS,
     "any_members": repeated(
@@ -79,6 +80,8 @@ _OPTIONS: Final = {
     "attribute": ATTRIBUTE,
     "knows": KNOWS,
     "recipient": repeated("--recipient", "NAME", "may be repeated; without it, all"),
+    "rule": argument("--rule", choices=RULES, help="the test (default: exact)"),
+    "remedies": flag("--remedies", "also say what releasing less would change"),
     "in_class": repeated(
         "--class",
         "HOLDER=LABELS",
@@ -123,6 +126,8 @@ def _asked(arguments: Namespace, terminal: Terminal) -> Iterator[tuple[AuditInpu
                 recipients=tuple(given.get("recipient") or ()),
                 attribute=given.get("attribute") or "",
                 knows=tuple(given.get("knows") or ()) or None,
+                rule=given.get("rule") or "",
+                remedies=bool(given.get("remedies")),
                 what_if=given.get("what_if"),
                 in_class=_classes(given.get("in_class") or ()),
                 counts=count_tables_in(project.ledger.entries),
@@ -148,7 +153,8 @@ def answer_question(question: AuditQuestion, arguments: Namespace, terminal: Ter
         found = list(question.answers(replace(inputs, settings=settings), context))
     told = [answer.plain(question.name) for answer in found]
     lines = lines_of_answers(found) if found else [question.nothing]
-    terminal.tell(arguments.json, told[0] if question.alone else told, lines)
+    alone = told[0] if told else {}
+    terminal.tell(arguments.json, alone if question.alone else told, lines)
     return ExitCode.OK
 
 

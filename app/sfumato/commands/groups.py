@@ -16,104 +16,24 @@ from sfumato.commands.shared.command import (
     argument,
     flag,
     one_of,
-    part_of,
     repeated,
 )
 from sfumato.commands.shared.groups import (
-    DELTA,
-    EPSILON,
     SUBJECT,
     read_question,
-    recipient_called,
 )
 from sfumato.commands.shared.opening import opened_by_parts
 from sfumato.commands.shared.remarks import lines_of_answers
 from sfumato.engine.core.errors import EstimationError
-from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.progress import Part
 from sfumato.formats.language import said
 
 if TYPE_CHECKING:
-    from sfumato.analysis.disclosure.small_groups import RiskAnswer, RiskSubject
     from sfumato.analysis.previews.count_answers import QueryDesk, QueryResult
     from sfumato.engine.core.values import Value
-    from sfumato.engine.disclosure.group_risk import RiskLimits
-    from sfumato.project.document.model import PolicyEntry
 
-RULES = ("exact", "chernoff", "simplified")
-
-
-def _run_risk(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.disclosure.small_groups import answer_of_each
-
-    reading = opened_by_parts(arguments, terminal, 0.24)
-    with reading as (project, table, context):
-        subject = read_question(arguments, project, table, Part(context, 0.0, 0.1))
-        found = answer_of_each(_examine(arguments, subject, Part(context, 0.1, 1.0)))
-    told = {} if found is None else found.plain("risk")
-    terminal.tell(arguments.json, told, lines_of_answers(filter(None, [found])))
-    return ExitCode.OK
-
-
-def _limits(arguments: Namespace, entry: PolicyEntry) -> RiskLimits:
-    """Return what the arguments ask for, and otherwise what the policy promises."""
-    from sfumato.analysis.disclosure.small_groups import promised_limits
-    from sfumato.engine.disclosure.group_privacy import PrivacyTest
-
-    stated = {name: getattr(arguments, name) for name in ("epsilon", "delta", "rule")}
-    given = {name: value for name, value in stated.items() if value is not None}
-    if "rule" in given:
-        given["rule"] = PrivacyTest(given["rule"])
-    limits = replace(promised_limits(entry), **given)
-    limits.check()
-    return limits
-
-
-def _examine(arguments: Namespace, subject: RiskSubject, context: Context) -> list[RiskAnswer]:
-    """Examine the releases of the recipients that the arguments name."""
-    from sfumato.analysis.disclosure.small_groups import answer_risk, with_remedies
-
-    limits = _limits(arguments, subject.entry)
-    names = arguments.recipient or [recipient.name for recipient in subject.document.recipients]
-    recipients = [recipient_called(subject.document, name) for name in names]
-    everybody = subject.known_to_each(names, Part(context, 0.0, 0.2))
-    found = []
-    for place, (recipient, known) in enumerate(zip(recipients, everybody, strict=True)):
-        part = part_of(Part(context, 0.2, 1.0), place, len(names))
-        answer = answer_risk(subject, known, recipient, limits, Part(part, 0.0, 0.5))
-        if arguments.remedies:
-            answer = with_remedies(subject, answer, Part(part, 0.5, 1.0))
-        found.append(answer)
-    return found
-
-
-RISK = Command(
-    (
-        *PROJECT,
-        repeated("--recipient", "NAME", "may be repeated; without it, all"),
-        argument(
-            "--epsilon",
-            type=float,
-            help=Sentence(
-                "relative error (default: what the policy promises groups, or {EPSILON:g})",
-                EPSILON=EPSILON,
-            ),
-        ),
-        argument(
-            "--delta",
-            type=float,
-            help=Sentence(
-                "how often it should be exceeded on either side (default: as the policy promises,"
-                " or {DELTA:g})",
-                DELTA=DELTA,
-            ),
-        ),
-        argument("--rule", choices=RULES, help="the test (default: exact)"),
-        flag("--remedies", "also say what releasing less would change"),
-        *SUBJECT,
-    ),
-    _run_risk,
-    ("sfumato risk clinic.sfumato --attribute diagnosis --remedies",),
+RISK = question_command(
+    question_called("risk"), "sfumato risk clinic.sfumato --attribute diagnosis --remedies"
 )
 
 

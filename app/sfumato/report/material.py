@@ -17,11 +17,11 @@ from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis, holdings
 from sfumato.analysis.coalitions.pooled_numbers import numbers_coalition, weigh_numbers
 from sfumato.analysis.coarsening.view_checks import seen_by
 from sfumato.analysis.coarsening.views import unique_by_recipient
+from sfumato.analysis.disclosure.group_answer import answer_of_each
 from sfumato.analysis.disclosure.pooled_rows import pooled_rows, repeated_units
 from sfumato.analysis.disclosure.record_losses import losses_by_records
 from sfumato.analysis.disclosure.small_groups import (
     RiskSubject,
-    answer_of_each,
     grouped_entries,
     risk_of_each,
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ import pandas as pd
 import scipy
 
 from sfumato.analysis.all_rows import AllRows
-from sfumato.analysis.answers import Answer, AnswerTable, CellKind, Severity
 from sfumato.analysis.disclosure.attacker import (
     Attacked,
     Exposure,
@@ -35,7 +34,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.estimate_tails import retention_of
-from sfumato.engine.disclosure.group_privacy import MOST_DELTA, PrivacyTest
+from sfumato.engine.disclosure.group_privacy import MOST_DELTA
 from sfumato.engine.disclosure.group_risk import (
     Change,
     CurvePoint,
@@ -44,7 +43,6 @@ from sfumato.engine.disclosure.group_risk import (
     RiskChange,
     RiskLimits,
     RiskSetting,
-    Violations,
     group_risk,
     in_bins,
     left_out,
@@ -254,6 +252,32 @@ def _has_sound_view(document: Document, recipient: Recipient) -> bool:
     return True
 
 
+def examined(
+    subject: RiskSubject,
+    recipients: Sequence[Recipient],
+    limits: RiskLimits,
+    releasing_less: bool,
+    context: Context,
+) -> list[RiskAnswer]:
+    """Return what the releases of recipients give away, where asked with what would change that.
+
+    Raises
+    ------
+    SfumatoError
+        As `answer_risk` and `with_remedies` do.
+    """
+    names = [recipient.name for recipient in recipients]
+    everybody, found = subject.known_to_each(names, Part(context, 0.0, 0.2)), []
+    for place, (recipient, known) in enumerate(zip(recipients, everybody, strict=True)):
+        begin, end = (0.2 + 0.8 * at / len(names) for at in (place, place + 1))
+        part = Part(context, begin, end)
+        answer = answer_risk(subject, known, recipient, limits, Part(part, 0.0, 0.5))
+        if releasing_less:
+            answer = with_remedies(subject, answer, Part(part, 0.5, 1.0))
+        found.append(answer)
+    return found
+
+
 def risk_of_each(subject: RiskSubject, context: Context) -> tuple[RiskAnswer, ...]:
     """Return what each recipient's release gives away; nothing where groups can't be examined."""
     found, limits = [], promised_limits(subject.entry)
@@ -286,53 +310,6 @@ def with_released(subject: RiskSubject, answer: RiskAnswer, context: Context) ->
     return replace(answer, released=found)
 
 
-def _figures(answer: RiskAnswer) -> dict[str, Any]:
-    """Return what was found as plain JSON values, without any value of the table."""
-    total, tails = answer.risk.total, answer.risk.tails
-    return {
-        "recipient": answer.shown.recipient,
-        "level": answer.shown.level,
-        "looked up by": str(answer.known.looked_up),
-        "groups": total.all_groups,
-        "violating_groups": total.groups,
-        "violating_groups_between": list(answer.risk.between or (total.groups, total.groups)),
-        "violating_records": total.records,
-        "group_share": total.group_share,
-        "record_share": total.record_share,
-        "highest_confidence": tails.most_within,
-        "tails": "exact" if tails.exact else "approximate",
-        "tails_error": tails.error,
-        "remedies": [
-            {
-                "column": one.change.attribute,
-                "bins": one.change.bins,
-                "level": one.change.level,
-                "classes": one.change.classes,
-                "groups": one.total.all_groups,
-                "violating_groups": one.total.groups,
-                "violating_records": one.total.records,
-            }
-            for one in answer.remedies
-        ],
-    }
-
-
-def limits_sentence(limits: RiskLimits) -> Sentence:
-    """Return what is asked of every group."""
-    words = (
-        "Asked for: Chernoff's upper bound on the chance that an attacker's estimate is off by"
-        " more than {epsilon:.0%} is at least {delta:.0%}."
-    )
-    if limits.rule is PrivacyTest.EXACT:
-        words = (
-            "Asked for: an attacker's estimate of a group's share of any value is too high by more"
-            " than {epsilon:.0%} at least {delta:.0%} of the time, and too low by more than that as"
-            " often; or, where a value is too rare for both, off on one side at least {nearly:.0%}"
-            " of the time."
-        )
-    return Sentence(words, epsilon=limits.epsilon, delta=limits.delta, nearly=1.0 - limits.delta)
-
-
 def change_sentence(change: Change) -> Sentence:
     """Return what would be released less of."""
     details = {"column": change.attribute, "level": change.level, "bins": change.bins}
@@ -342,80 +319,6 @@ def change_sentence(change: Change) -> Sentence:
     if change.bins is None:
         return Sentence("Without {column}", **details)
     return Sentence("With {column} in {bins} {bins:bin|bins}", **details)
-
-
-def answer_of_each(found: Sequence[RiskAnswer]) -> Answer | None:
-    """Return which groups each recipient's release gives away; None where none was examined."""
-    if not found:
-        return None
-    limits, known = found[0].risk.limits, found[0].known
-    names = known.grouped.names
-    knows = Sentence(
-        "Whoever knows {names} of a person tells groups of people alike apart, by what the"
-        " recipient sees of these.",
-        names=", ".join(names) if names else Sentence("no public column"),
-    )
-    means = Sentence(
-        "Where that fails, the group can be estimated closely: that is about what people alike"
-        " have in common, not about what one person's row tells, which the promise bounds."
-    )
-    looked_up = dict.fromkeys(one.known.looked_up for one in found if one.known.looked_up)
-    return Answer(
-        (knows, limits_sentence(limits), means),
-        Severity.CAUTION if any(one.risk.total.groups for one in found) else Severity.GOOD,
-        entry=known.attribute.name,
-        tables=tuple(_tables(found)),
-        remedies=(
-            *looked_up,
-            *(estimated_sentence(one) for one in found if one.risk.between is not None),
-        ),
-        facts={
-            "attribute": known.attribute.name,
-            "knows": list(names),
-            "epsilon": limits.epsilon,
-            "delta": limits.delta,
-            "rule": limits.rule.value,
-            "records": known.grouped.records,
-            "recipients": [_figures(one) for one in found],
-        },
-    )
-
-
-def _tables(found: Sequence[RiskAnswer]) -> Iterator[AnswerTable]:
-    """Yield what each release gives away, and what releasing less would change, where asked."""
-    counted: dict[str, CellKind] = {
-        Sentence("Groups estimated closely"): CellKind.COUNT,
-        Sentence("Of groups"): CellKind.COUNT,
-        Sentence("Records"): CellKind.COUNT,
-        Sentence("Share"): CellKind.SHARE,
-    }
-    recipient: dict[str, CellKind] = {Sentence("Recipient"): CellKind.TEXT}
-    level: dict[str, CellKind] = {
-        Sentence("Confidence, up to"): CellKind.SHARE,
-        Sentence("Level"): CellKind.NUMBER,
-    }
-    each = [
-        (
-            one.shown.recipient,
-            *_totals(one.risk.total),
-            one.risk.tails.most_within,
-            one.shown.level,
-        )
-        for one in found
-    ]
-    less = [
-        (one.shown.recipient, change_sentence(remedy.change), *_totals(remedy.total))
-        for one in found
-        for remedy in one.remedies
-    ]
-    changed = recipient | {Sentence("Releasing less"): CellKind.TEXT} | counted
-    yield AnswerTable(recipient | counted | level, each)
-    if less:
-        yield AnswerTable(changed, less)
-
-
-def _totals(total: Violations) -> tuple[int, int, int, float]:
-    return total.groups, total.all_groups, total.records, total.record_share
 
 
 def answer_curves(answer: RiskAnswer, context: Context) -> tuple[CurvePoint, ...]:

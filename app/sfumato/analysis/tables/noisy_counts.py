@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind, Severity
+from sfumato.analysis.answers import Answer, AnswerFigure, Severity
 from sfumato.analysis.disclosure.attacker import Attacked
+from sfumato.analysis.disclosure.group_answer import groups_table
 from sfumato.analysis.disclosure.small_groups import RiskSubject
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats, Integers
@@ -151,50 +152,3 @@ def _facts(found: NoisyAnswer, knowledge: Sequence[str]) -> dict[str, Any]:
             for place, group in enumerate(found.groups)
         ],
     }
-
-
-def groups_table(
-    known: Attacked,
-    groups: Sequence[int] | Integers,
-    chances: Mapping[Sentence, Sequence[float]],
-    away: Sequence[bool],
-    limits: Sequence[float] = (),
-) -> AnswerTable:
-    """Return some groups with the values that tell them apart, for the custodian's eyes.
-
-    Parameters
-    ----------
-    known
-        The attribute as the attacker sees it.
-    groups
-        Which groups, shape (k,).
-    chances
-        What of each is computed, by heading, shape (k,).
-    away
-        Whether each is given away, shape (k,).
-    limits
-        How many records the published test lets pass in each, shape (k,); none where there is none.
-    """
-    counted, domain = known.grouped, known.attribute.domain
-    names = domain.names if domain is not None else ()
-    columns: dict[str, CellKind] = {
-        Sentence("Records"): CellKind.COUNT,
-        Sentence("Most frequent"): CellKind.VALUE,
-        Sentence("Share"): CellKind.SHARE,
-        **dict.fromkeys(chances, CellKind.SHARE),
-        **({Sentence("Published limit"): CellKind.NUMBER} if limits else {}),
-        Sentence("Given away"): CellKind.TEXT,
-    }
-    shown = [
-        [int(size) for size in counted.sizes[groups]],
-        [names[int(code)] for code in counted.commonest[groups]],
-        [float(share) for share in counted.shares[groups]],
-        *map(list, chances.values()),
-        *([limits] if limits else []),
-        [Sentence("yes") if each else Sentence("no") for each in away],
-    ]
-    for public in counted.attributes:
-        heading = public.name if public.name not in columns else f"{public.name} "
-        columns[heading] = CellKind.VALUE
-        shown.append([public.value(int(code)) for code in public.codes[groups]])
-    return AnswerTable(columns, list(zip(*shown, strict=True)))

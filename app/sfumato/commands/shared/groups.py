@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from sfumato.project.release.batched_table import BatchedTable
 
 
-EPSILON: Final = 0.3
-DELTA: Final = 0.3
-
 ATTRIBUTE: Final = option(
     "--attribute", "COLUMN", "the sensitive attribute; needed where several are"
 )

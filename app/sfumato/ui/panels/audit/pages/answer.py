@@ -140,11 +140,14 @@ class AnswerPage(AuditPage):
         ),
     )
     listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "profiles_changed", "ledger_changed")
+    picks: ClassVar[bool] = False
+    """Whether a line of a table can be chosen."""
 
     def build(self) -> None:
         """Put the choice above the plots, the tables and what helps."""
         self._asked: tuple[object, ...] = ()
         self._answers: tuple[Answer, ...] = ()
+        self.inputs: AuditInputs | None = None
         self.asked = ChoiceField(parent=self)
         self.asked.setAccessibleName(self.translated("What the answer is about"))
         self.asked.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
@@ -160,10 +163,32 @@ class AnswerPage(AuditPage):
             self._above.insertWidget(0, self.bar)
         self.fields = {spec.name: self._field(spec) for spec in self.question.settings}
         fields = [(spoken(s.title), self.fields[s.name]) for s in self.question.settings]
-        self.controls(self.about, *fields, None)
-        self.shown = AnswerView(self.session.chooser, self.translated_title(), self)
+        self.controls(self.about, *fields, *self.asked_beside(), None)
+        self.shown = AnswerView(
+            self.session.chooser, self.translated_title(), self, picks=self.picks
+        )
         self.shown.failed.connect(self.told)
+        self.lay_out()
+
+    # ----- what a page of its own layout changes
+
+    def asked_beside(self) -> tuple[tuple[str, QWidget], ...]:
+        """Return what is asked for beside numbers, with its name."""
+        return ()
+
+    def lay_out(self) -> None:
+        """Put what answers below one another."""
         self.add(self.shown, self.remedy, row(self.go, None))
+
+    def prepare(self, inputs: AuditInputs) -> AuditInputs:
+        """Return what is asked of, once it is clear which attribute; fields may follow it."""
+        return inputs
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show plots and tables of the answer that is chosen."""
+        self.shown.show_answer(answer)
+
+    # ----- what is asked
 
     def _field(self, spec: AskedNumber) -> NumberField:
         """Return the field of a number that the question is asked with, in the line of choices."""
@@ -216,7 +241,7 @@ class AnswerPage(AuditPage):
         if inputs is None:
             self._keep(asked, ())
         elif asked != self._asked:
-            self._asked = asked
+            self._asked, self.inputs = asked, inputs
 
             def work(context: Context) -> tuple[Answer, ...]:
                 return tuple(self.question.answers(inputs, context))
@@ -233,8 +258,6 @@ class AnswerPage(AuditPage):
         for spec in self.question.settings:
             if spec.of_rows:
                 self.fields[spec.name].set_range(spec.least, inputs.rows.rows)
-        settings = {name: field.value for name, field in self.fields.items()}
-        inputs = replace(inputs, settings=settings)
         if self.bar is not None:
             document = inputs.document
             named = grouped_entries(document, inputs.attributes)
@@ -242,9 +265,17 @@ class AnswerPage(AuditPage):
                 document, named if "knows" in self.question.options else inputs.attributes
             )
             name, knows = str(self.bar.attribute.value or ""), self.bar.knowledge.names
-            inputs = replace(inputs, attribute=name, knows=knows) if name else None
-            asked = (*asked, name, knows)
-        return (*asked, tuple(settings.values())), inputs
+            whom = (str(self.bar.recipient.value or ""),)
+            if not name or not (self.bar.recipient.isHidden() or all(whom)):
+                return asked, None
+            inputs = replace(inputs, attribute=name, knows=knows)
+            if "recipient" in self.question.options:
+                inputs = replace(inputs, recipients=whom)
+        inputs = self.prepare(inputs)
+        settings = {name: field.value for name, field in self.fields.items()}
+        inputs = replace(inputs, settings=settings)
+        told = (inputs.attribute, inputs.knows, inputs.recipients, inputs.rule)
+        return (*asked, *told, *settings.values()), inputs
 
     def _keep(self, asked: tuple[object, ...], found: tuple[Answer, ...]) -> None:
         """Offer what the answers are about, and show the one that is chosen."""
@@ -272,7 +303,7 @@ class AnswerPage(AuditPage):
         self.go.setVisible(bool(answer.leads_to))
         if answer.leads_to:
             self.go.setText(self.translated(GO[answer.leads_to]))
-        self.shown.show_answer(answer)
+        self.show_answer(answer)
 
     def _go(self) -> None:
         answer = next(one for one in self._answers if one.about == self.asked.value)

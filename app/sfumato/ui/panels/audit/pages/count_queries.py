@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -11,7 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.analysis.disclosure.attacker import Attacked
-from sfumato.analysis.disclosure.small_groups import RiskSubject
+from sfumato.analysis.disclosure.small_groups import RiskSubject, grouped_entries
 from sfumato.analysis.previews.count_answers import (
     PoolResult,
     QueryDesk,
@@ -20,9 +20,9 @@ from sfumato.analysis.previews.count_answers import (
     answer_pool,
     open_desk,
 )
+from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import EstimationError, SfumatoError
-from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.disclosure.group_risk import (
     QueryPoint,
@@ -36,8 +36,9 @@ from sfumato.plots.figure import builder
 from sfumato.plots.groups import build_query_error_curves
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset, value_name
-from sfumato.ui.panels.audit.pages.groups import GroupsPage
-from sfumato.ui.state.session import Session
+from sfumato.ui.panels.audit.pages.base import AuditPage
+from sfumato.ui.panels.audit.pages.groups import NO_GROUPS, QuestionBar
+from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Card, button, column, label, row
 from sfumato.ui.widgets.messages import Message, error_texts
@@ -144,21 +145,22 @@ def _choices(attribute: PublicAttribute, any_word: str) -> list[tuple[Value | tu
     return choices
 
 
-class CountQueriesPage(GroupsPage):
+class CountQueriesPage(AuditPage):
     """Asks each release how many records are like this, and tells the truth beside it."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Count queries"))
+    topic: ClassVar[Topic] = Topic.GROUPS
     order: ClassVar[int] = 21
     job: ClassVar[str] = JOB
+    nothing: ClassVar[tuple[str, str, str]] = NO_GROUPS
     working: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Counting released values"))
-    with_recipient: ClassVar[bool] = False
-
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        self.desk: QueryDesk | None = None
-        super().__init__(session, parent)
 
     def build(self) -> None:
         """Put the form, the answers and the pool below one another."""
+        self.desk: QueryDesk | None = None
+        self.bar = QuestionBar(with_recipient=False)
+        self.bar.changed.connect(self.ask)
+        self._above.insertWidget(0, self.bar)
         self.form = QueryForm(self)
         card = Card(
             self.tr("Ask"),
@@ -191,20 +193,53 @@ class CountQueriesPage(GroupsPage):
         card.body.addLayout(row(self.compare, None))
         return card
 
-    def ask(self) -> None:
-        """Count the released values anew."""
-        self.session.runner.cancel(CURVES_JOB)
-        self.curves.clear()
-        self.session.runner.cancel(POOL_JOB)
-        super().ask()
+    # ----- what there is
 
-    def question(self, subject: RiskSubject) -> Callable[[Context], QueryDesk]:
-        """Return the work that counts the released values."""
-        return partial(open_desk, subject)
+    def state(self) -> PanelState:
+        """Return whether queries can be answered."""
+        if self.subject() is None:
+            return PanelState.EMPTY
+        return PanelState.IN_PROGRESS if self.desk is None else PanelState.DONE
+
+    def subject(self) -> RiskSubject | None:
+        """Return what is asked about; None where there is nothing yet."""
+        session, name = self.session, self.bar.attribute.value
+        rows = session.all_rows()
+        if rows is None or not isinstance(name, str) or not session.document.recipients:
+            return None
+        entry = session.document.entry_for(name)
+        if entry is None or session.attribute(name) is None:
+            return None
+        return RiskSubject(rows, entry, self.bar.knowledge.names)
+
+    def refresh(self, _changed: object = None) -> None:
+        """Offer what can be asked about, and ask."""
+        document = self.session.document
+        names = [name for entry in document.policy for name in entry.attributes]
+        encoded = {name: self.session.attribute(name) for name in names}
+        known = {name: one.attribute for name, one in encoded.items() if one is not None}
+        self.bar.offer(document, grouped_entries(document, known))
+        self.show_work(self.subject() is not None)
+        self.ask()
+
+    def ask(self) -> None:
+        """Count the released values anew; a hidden page waits."""
+        for job in (CURVES_JOB, POOL_JOB, self.job):
+            self.session.runner.cancel(job)
+        self.curves.clear()
+        self.desk, subject = None, self.subject()
+        if subject is not None and self.isVisible():
+            words, work = self.translated(self.working), partial(open_desk, subject)
+            self.say(words + "…")
+            self.session.runner.run(words, work, self.show_answer, self._fail, key=self.job)
+        self.state_changed.emit()
+
+    # ----- the answers
 
     def show_answer(self, answer: QueryDesk) -> None:
         """Offer queries, answer the present one, and start on the pool."""
         self.desk = answer
+        self.state_changed.emit()
         self.form.offer(answer.known)
         self._answer()
         if answer.known.grouped.attributes and answer.held:
@@ -223,6 +258,10 @@ class CountQueriesPage(GroupsPage):
         self.desk = None
         self.estimates.clear()
         self.errors.clear()
+
+    def _fail(self, error: SfumatoError) -> None:
+        self.clear_answer()
+        self.refuse(error)
 
     def _answer(self) -> None:
         value = self.form.value.value

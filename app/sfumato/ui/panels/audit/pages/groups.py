@@ -1,10 +1,9 @@
-"""What the pages about small groups have in common: whom they ask about, one job, one answer."""
+"""What pages about small groups have in common: the line that says what is asked about."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
 from PySide6.QtGui import QAction, QPaintEvent
@@ -18,20 +17,26 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.analysis.disclosure.small_groups import RiskSubject, grouped_entries
-from sfumato.analysis.questions.question import Topic
-from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
-from sfumato.ui.panels.base import PanelState
-from sfumato.ui.state.session import Session
+from sfumato.ui.panels.audit.pages.base import field_line
 from sfumato.ui.widgets.fields import ChoiceField
 
 MOST_NAMED = 2
 LEAST_WIDTH = 110
+NO_GROUPS: Final = (
+    "audit",
+    str(QT_TRANSLATE_NOOP("Audit", "Nothing to examine yet")),
+    str(
+        QT_TRANSLATE_NOOP(
+            "Audit",
+            "Once a sensitive attribute with a list of values has a mechanism, and somebody"
+            " is to receive it, this page shows what its small groups give away.",
+        )
+    ),
+)
+"""What pages about small groups show before there is anything to ask."""
 
 
 class KnowledgeButton(QPushButton):
@@ -149,120 +154,3 @@ class QuestionBar(QWidget):
 
     def _tell(self, _chosen: object) -> None:
         self.changed.emit()
-
-
-class GroupsPage(AuditPage):
-    """A page that asks one question about an attribute's small groups.
-
-    Parameters
-    ----------
-    session
-        What is open.
-    parent
-        The owner.
-    """
-
-    topic: ClassVar[Topic] = Topic.GROUPS
-    nothing: ClassVar[tuple[str, str, str]] = (
-        "audit",
-        str(QT_TRANSLATE_NOOP("Audit", "Nothing to examine yet")),
-        str(
-            QT_TRANSLATE_NOOP(
-                "Audit",
-                "Once a sensitive attribute with a list of values has a mechanism, and somebody"
-                " is to receive it, this page shows what its small groups give away.",
-            )
-        ),
-    )
-    working: ClassVar[str]
-    """What is being done, marked by ``QT_TRANSLATE_NOOP("Audit", …)``."""
-    with_recipient: ClassVar[bool] = True
-    needs_recipients: ClassVar[bool] = True
-    """Whether there is nothing to ask before somebody is to receive the attribute."""
-
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        self.bar = QuestionBar(self.with_recipient)
-        self._answered = False
-        super().__init__(session, parent)
-        self._above.insertWidget(0, self.bar)
-        self.bar.changed.connect(self.ask)
-
-    # ----- what a page adds
-
-    @abstractmethod
-    def question(self, subject: RiskSubject) -> Callable[[Context], Any]:
-        """Return the work that answers the page's question about a subject."""
-
-    @abstractmethod
-    def show_answer(self, answer: Any) -> None:
-        """Show what the work returned."""
-
-    @abstractmethod
-    def clear_answer(self) -> None:
-        """Show that there is no answer."""
-
-    def problem(self, subject: RiskSubject) -> str:
-        """Return why a subject can't be asked about yet; empty where it can."""
-        del subject
-        return ""
-
-    # ----- what there is
-
-    def state(self) -> PanelState:
-        """Return whether the present question is answered."""
-        if self.subject() is None:
-            return PanelState.EMPTY
-        return PanelState.DONE if self._answered else PanelState.IN_PROGRESS
-
-    def subject(self) -> RiskSubject | None:
-        """Return what is asked about; None where there is nothing yet."""
-        session, name = self.session, self.bar.attribute.value
-        rows = session.all_rows()
-        if rows is None or not isinstance(name, str):
-            return None
-        entry = session.document.entry_for(name)
-        if entry is None or session.attribute(name) is None:
-            return None
-        if self.needs_recipients and not session.document.recipients:
-            return None
-        return RiskSubject(rows, entry, self.bar.knowledge.names)
-
-    def refresh(self, _changed: object = None) -> None:
-        """Offer what can be asked about, and ask."""
-        document = self.session.document
-        names = [name for entry in document.policy for name in entry.attributes]
-        encoded = {name: self.session.attribute(name) for name in names}
-        known = {name: one.attribute for name, one in encoded.items() if one is not None}
-        self.bar.offer(document, grouped_entries(document, known))
-        self.show_work(self.subject() is not None)
-        self.ask()
-
-    def ask(self) -> None:
-        """Start the job that answers the present question; a hidden page waits."""
-        self._answered = False
-        subject = self.subject()
-        if subject is None or not self.isVisible():
-            self.session.runner.cancel(self.job)
-            self.state_changed.emit()
-            return
-        problem = self.problem(subject)
-        if problem:
-            self.session.runner.cancel(self.job)
-            self.clear_answer()
-            self.say(problem)
-        else:
-            words = self.translated(self.working)
-            self.say(words + "…")
-            self.session.runner.run(
-                words, self.question(subject), self._show, self._fail, key=self.job
-            )
-        self.state_changed.emit()
-
-    def _show(self, answer: Any) -> None:
-        self._answered = True
-        self.show_answer(answer)
-        self.state_changed.emit()
-
-    def _fail(self, error: SfumatoError) -> None:
-        self.clear_answer()
-        self.refuse(error)
