@@ -72,13 +72,42 @@ def test_bounds_are_measured_with_noise_that_the_card_tells(qtbot, panel):
     assert LAPLACE.byproduct_epsilon(in_force(panel)) > 0
 
 
-def begin_to_measure(qtbot, panel):
-    """Have bounds of age measured, beside an entry of the same kind."""
+def two_alike(qtbot, panel):
+    """Give income an entry of the same kind as age."""
     session = panel.session
     age, income = session.document.policy
     policy = (age, replace(income, mechanism="laplace", settings=STATED))
     session.edit("Two alike", replace(session.document, policy=policy))
     wait_for_jobs(qtbot, session)
+
+
+def test_a_step_that_is_not_right_yet_is_there_again_and_can_be_taken_back(qtbot, panel):
+    two_alike(qtbot, panel)
+    editor = panel.page.settings
+    enter(editor.fields["step"].spin, "7")
+    panel.choose("income")
+    wait_for_jobs(qtbot, panel.session)
+    assert editor.fields["step"].value == 1
+    assert editor.problem.words == ""
+    panel.choose("age")
+    wait_for_jobs(qtbot, panel.session)
+    assert editor.fields["step"].value == 7
+    assert "whole number" in editor.problem.words
+    assert "the previous settings stay in force" in editor.problem.words
+    qtbot.mouseClick(editor.take_back, LEFT)
+    assert editor.fields["step"].value == 1
+    assert editor.problem.words == ""
+    panel.choose("income")
+    panel.choose("age")
+    wait_for_jobs(qtbot, panel.session)
+    assert editor.fields["step"].value == 1
+    assert in_force(panel) == STATED
+
+
+def begin_to_measure(qtbot, panel):
+    """Have bounds of age measured, beside an entry of the same kind."""
+    two_alike(qtbot, panel)
+    session = panel.session
     qtbot.mouseClick(panel.page.settings.source.source.button_for("noisy"), LEFT)
     assert session.runner.jobs
 

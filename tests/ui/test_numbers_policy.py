@@ -283,7 +283,7 @@ def test_rounding_can_be_discarded(qtbot, filled):
     cell = editor.forms.cells["income", "lowest"]
     tick(cell.use)
     wait_for_jobs(qtbot, filled.session)
-    click(editor.discard)
+    click(editor.take_back)
     assert not cell.use.isChecked()
     assert filled.session.undo_text == "Open payroll"
 

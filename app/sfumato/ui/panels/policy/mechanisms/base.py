@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
@@ -32,7 +32,7 @@ from sfumato.ui.panels.policy.mechanisms.effects import Effect
 from sfumato.ui.panels.policy.wording import tr, usefulness
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, SliderField
-from sfumato.ui.widgets.layout import boxed, column, fill, label, row, set_look
+from sfumato.ui.widgets.layout import boxed, button, column, fill, label, row, set_look
 from sfumato.ui.widgets.messages import error_texts, error_words
 from sfumato.ui.widgets.painted import IconLabel
 
@@ -103,7 +103,8 @@ class SettingsEditor(QWidget):
         self.problem = Notice(parent=self)
         self.outcome = label("", wrap=True)
         """What settings come to."""
-        self._kept: dict[str, tuple[Settings, Any]] = {}
+        self.take_back = button(tr("Back to what is in force"), self._take_back)
+        self._drafts: dict[tuple[str, ...], tuple[Settings, Any]] = {}
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's settings."""
@@ -128,7 +129,10 @@ class SettingsEditor(QWidget):
 
     def refuse(self, error: SfumatoError) -> None:
         """Say what is wrong with what was stated."""
-        self.problem.say("danger", error_words(error))
+        if self.held is None:
+            self.problem.say("danger", error_words(error))
+        else:
+            self.refuse_draft(error_words(error))
 
     def try_settings(self, settings: Settings) -> None:
         """State settings where they hold, or say why they don't."""
@@ -190,14 +194,48 @@ class SettingsEditor(QWidget):
 
         self.session.runner.run(title, work, then or self.state, refuse or self.refuse, key=key)
 
-    def keep_draft(self, attribute: str, draft: object) -> None:
-        """Keep what is not right yet while another attribute is in sight."""
-        self._kept[attribute] = (self._in_force, draft)
+    # ----- what is stated and not in force yet
 
-    def kept_draft(self, attribute: str, settings: Settings) -> Any:
-        """Return what was kept of an attribute, once; None where its settings have changed."""
-        in_force, draft = self._kept.pop(attribute, ({}, None))
-        return draft if in_force == settings else None
+    def come_to(self, attributes: Attributes, settings: Settings) -> Any:
+        """Take an entry into sight; return what was stated of it and is not in force yet.
+
+        None where nothing was, or where other settings are in force since.
+        """
+        self._attributes, self._in_force = tuple(attributes), settings
+        before, draft = self._drafts.get(self._names, (settings, None))
+        if before != settings:
+            self.hold(None)
+            return None
+        return draft
+
+    def hold(self, draft: object) -> None:
+        """Keep what is stated and not in force yet, whichever entry is in sight; None for none."""
+        if draft is None:
+            self._drafts.pop(self._names, None)
+        else:
+            self._drafts[self._names] = (self._in_force, draft)
+
+    @property
+    def held(self) -> Any:
+        """What is stated of the entry in sight and not in force yet; None where nothing is."""
+        return self._drafts.get(self._names, (None, None))[1]
+
+    def refuse_draft(self, words: str, *actions: QPushButton) -> None:
+        """Say what is wrong with what is held, and offer to go back to what is in force."""
+        stays = tr("Until this is corrected, the previous settings stay in force.")
+        self.problem.say("danger", f"{words}\n{stays}", *actions, self.take_back)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self._attributes)
+
+    def _take_back(self) -> None:
+        self.hold(None)
+        self.problem.clear()
+        self.show_in_force()
+
+    def show_in_force(self) -> None:
+        """Show the settings in force in the place of what was held."""
 
 
 class LevelEditor(QWidget):

@@ -257,7 +257,6 @@ class GaussianSettingsEditor(SettingsEditor):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._draft: Forms | None = None
         self.measured = MeasureChoice(self)
         self.noise = segments(
             NOISE, self, lambda noise: self.state({**self._in_force, NOISE.name: noise.value})
@@ -267,8 +266,7 @@ class GaussianSettingsEditor(SettingsEditor):
         self.forms = FormGrid(self)
         states(self.forms, *FORMS)
         self.accept = button(tr("Use it"), self._accept)
-        self.discard = button(tr("Discard"), self._discard, "quiet")
-        self.problem.offer(self.accept, self.discard)
+        self.problem.offer(self.accept, self.take_back)
         why = tr(
             "Noise turns whole numbers into fractions and may make small ones negative. Rounding"
             " and bounds avoid this, but several rounded or bounded releases together reveal a"
@@ -293,16 +291,24 @@ class GaussianSettingsEditor(SettingsEditor):
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's settings; what is being weighed stays while they are the same."""
-        names = [attribute.name for attribute in attributes]
-        same = names == [attribute.name for attribute in self._attributes]
-        if not same or settings != self._in_force:
-            self._forget()
-        self._attributes, self._in_force = tuple(attributes), settings
+        before = self._names, self._in_force
+        forms = self.come_to(attributes, settings)
+        same = before == (self._names, settings)
+        if not same:
+            self.session.runner.cancel(JOB)
+            self.problem.clear()
         self.together.setVisible(len(attributes) > 1)
         self.measured.show_settings(attributes, settings)
         self.noise.set_value(self._noise())
         self.noise_words.setText(self._consequence_of_noise())
-        self._show_forms(forms_in(settings) if self._draft is None else self._draft)
+        self._show_forms(forms_in(settings) if forms is None else forms)
+        if forms is not None and not same:
+            self._try_forms(forms)
+
+    def show_in_force(self) -> None:
+        """Show rounding and bounds in force in the place of what was weighed."""
+        self.session.runner.cancel(JOB)
+        self._show_forms(forms_in(self._in_force))
 
     def leave(self) -> None:
         """Stop measuring."""
@@ -371,9 +377,9 @@ class GaussianSettingsEditor(SettingsEditor):
         """Weigh other rounding and bounds; without any there is nothing to weigh."""
         self.session.runner.cancel(JOB)
         if forms == forms_in(self._in_force):
-            self._discard()
+            self._take_back()
             return
-        self._draft = forms
+        self.hold(forms)
         settings = with_forms(self._in_force, forms)
         if not self.holds(settings):
             return
@@ -407,7 +413,7 @@ class GaussianSettingsEditor(SettingsEditor):
 
     def _weigh(self, icon: str, text: str) -> None:
         """Say what is known of the change; it is accepted only when its leak has been measured."""
-        self.problem.say(icon, text, self.accept, self.discard)
+        self.problem.say(icon, text, self.accept, self.take_back)
         self.accept.setEnabled(icon == "caution")
 
     def refuse(self, error: SfumatoError) -> None:
@@ -416,24 +422,17 @@ class GaussianSettingsEditor(SettingsEditor):
 
     def _show_leak(self, forms: Forms, leaks: FormLeaks | None) -> None:
         """Say what was measured: by linear estimates, and by the strongest attack there is."""
-        if forms == self._draft and leaks is not None:
+        if forms == self.held and leaks is not None:
             told = "\n".join(typeset(sentence) for sentence in form_leak_sentences(leaks))
             self._weigh("caution", told)
 
-    def _forget(self) -> None:
-        self.session.runner.cancel(JOB)
-        self._draft = None
-        self.problem.clear()
-
     def _accept(self) -> None:
-        if self._draft is not None:
-            settings = with_forms(self._in_force, self._draft)
-            self._forget()
+        if self.held is not None:
+            settings = with_forms(self._in_force, self.held)
+            self.session.runner.cancel(JOB)
+            self.hold(None)
+            self.problem.clear()
             self.state(settings)
-
-    def _discard(self) -> None:
-        self._forget()
-        self._show_forms(forms_in(self._in_force))
 
 
 class GaussianEditor(LevelEditor):

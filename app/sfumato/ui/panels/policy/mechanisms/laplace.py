@@ -47,7 +47,6 @@ class LaplaceSettings(SettingsEditor):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._wanted: dict[str, Any] = {}
         bounds = FieldGrid()
         self.fields = {
             spec.name: number_field(spec, self._state, show_range=False, width=FIELD)
@@ -63,25 +62,31 @@ class LaplaceSettings(SettingsEditor):
         card = Card(tr("Between which bounds numbers lie"), parent=self)
         card.put(self.source, step, self.problem, self.outcome)
         self.setLayout(column(card))
+        self.problem.offer(self.take_back)
         self.source.source.chosen.connect(self._choose)
         self.source.measured.connect(self._measure)
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's bounds; what was typed and is no grid yet stays while they do."""
-        if settings != self._in_force or tuple(attributes) != self._attributes:
-            self._wanted = {}
-        self._attributes, self._in_force = tuple(attributes), settings
-        noisy = {**settings, **self._wanted}.get("bounds") == Bounds.NOISY
+        before = self._names
+        wanted = self.come_to(attributes, settings) or {}
+        noisy = {**settings, **wanted}.get("bounds") == Bounds.NOISY
         self.source.arrange(Bounds.NOISY if noisy else Bounds.STATED)
         numbers = attributes[0].numbers
         usual = usual_epsilon(0 if numbers is None else len(numbers))
         self.source.epsilon.set_value(float(settings.get("bounds_epsilon", usual)))
         for name, field in self.fields.items():
-            given = {**settings, **self._wanted}.get(name)
+            given = {**settings, **wanted}.get(name)
             if given is not None:
                 field.set_value(float(given))
-        if not self._wanted:
+        if not wanted:
             self._tell()
+        elif before != self._names:
+            self.holds(self._completed(wanted))
+
+    def show_in_force(self) -> None:
+        """Show the bounds in force in the place of what was typed."""
+        self.show_settings(self._attributes, self._in_force)
 
     def leave(self) -> None:
         """Stop measuring."""
@@ -120,7 +125,7 @@ class LaplaceSettings(SettingsEditor):
         if source == Bounds.NOISY:
             self._measure(self.source.epsilon.value)
             return
-        self._wanted = {"bounds": Bounds.STATED.value}
+        self.hold({"bounds": Bounds.STATED.value})
         self.source.arrange(Bounds.STATED)
         self.source.say(
             tr("Enter bounds that are known without this table, such as 0 and 120 for an age.")
@@ -130,16 +135,22 @@ class LaplaceSettings(SettingsEditor):
     def _state(self, name: str, given: float) -> None:
         """Put what was typed into force once it makes a grid; a step that divides nothing moves."""
         plain = int(given) if given.is_integer() else given
-        stated = {n: v for n, v in self._in_force.items() if n != "bounds_epsilon"}
-        noisy = {**self._in_force, **self._wanted}.get("bounds") == Bounds.NOISY
-        kept = self._in_force if noisy else {**stated, "bounds": Bounds.STATED.value}
-        self._wanted = {**self._wanted, name: plain}
-        settings = {**kept, **self._wanted}
-        if name != "step" and "step" not in self._wanted:
-            settings["step"] = self._fitting(settings)
+        wanted = {**(self.held or {}), name: plain}
+        self.hold(wanted)
+        settings = self._completed(wanted)
         if self.holds(settings):
-            self._wanted = {}
+            self.hold(None)
             self.state(settings)
+
+    def _completed(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Return what was typed beside what is in force; a step that divides nothing moves."""
+        stated = {n: v for n, v in self._in_force.items() if n != "bounds_epsilon"}
+        noisy = {**self._in_force, **wanted}.get("bounds") == Bounds.NOISY
+        kept = self._in_force if noisy else {**stated, "bounds": Bounds.STATED.value}
+        settings = {**kept, **wanted}
+        if wanted.keys() - {"bounds", "step"} and "step" not in wanted:
+            settings["step"] = self._fitting(settings)
+        return settings
 
     def _fitting(self, settings: Settings) -> float:
         """Return the step in force, or the usual one where it no longer divides the range."""

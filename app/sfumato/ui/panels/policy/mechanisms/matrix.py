@@ -238,7 +238,6 @@ class MatrixSettings(SettingsEditor):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._name = ""
         self._draft = MatrixDraft.of((), [])
         self.matrix = MatrixGrid(self)
         states(self.matrix.grid, ENTRIES)
@@ -253,14 +252,14 @@ class MatrixSettings(SettingsEditor):
         self.transpose = button(
             tr("Transpose"), self._transpose, tip=tr("Exchange rows and columns")
         )
-        self.take_back = button(tr("Back to what is in force"), self._take_back)
+        self.problem.offer(self.take_back)
         card = Card(parent=self)
         words = spoken(ENTRIES.title)
         card.put(
             FlowLayout(label(words, "heading"), self.paste, self.from_file, apart=1),
             self.matrix,
             self.problem,
-            FlowLayout(self.normalise, self.transpose, self.take_back),
+            FlowLayout(self.normalise, self.transpose),
         )
         self.setLayout(column(card, self.compare, spacing=Space.BETWEEN))
         self.matrix.entries.written.connect(self._write)
@@ -272,22 +271,26 @@ class MatrixSettings(SettingsEditor):
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's matrix; one that is not right yet stays as it is."""
-        attribute, draft = attributes[0], self._draft
+        attribute = attributes[0]
         if attribute.domain is None:
             return
-        names = attribute.domain.names
-        same = self._name == attribute.name and draft.matrix.names == names
+        names, shown = attribute.domain.names, self._draft.matrix.names
+        same = self._names == (attribute.name,) and shown == names
         if same and settings == self._in_force:
             return
-        if not draft.sound:
-            self.keep_draft(self._name, draft)
         self.leave()
-        kept = self.kept_draft(attribute.name, settings)
-        self._name, self._in_force = attribute.name, settings
-        if isinstance(kept, MatrixDraft) and kept.matrix.names == names:
-            self._show(kept)
+        draft = self.come_to(attributes, settings)
+        if isinstance(draft, MatrixDraft) and draft.matrix.names == names:
+            self._show(draft)
         else:
-            self._show(MatrixDraft.of(names, settings.get("entries", [])))
+            self._show(self._stated(names))
+
+    def show_in_force(self) -> None:
+        """Show the matrix in force in the place of what was typed."""
+        self._show(self._stated(self._draft.matrix.names))
+
+    def _stated(self, names: Sequence[str]) -> MatrixDraft:
+        return MatrixDraft.of(names, self._in_force.get("entries", []))
 
     def leave(self) -> None:
         """Stop comparing."""
@@ -297,21 +300,20 @@ class MatrixSettings(SettingsEditor):
         self._draft = draft
         self.matrix.show_draft(draft)
         problems = draft.matrix.problems()
-        self.take_back.setVisible(bool(problems))
         if not problems:
             self.problem.say("info", tr("Every column sums to 1. This matrix is in force."))
             return
         lines = [spoken(problem.what) for problem in problems[:MOST_NAMED]]
         if len(problems) > MOST_NAMED:
             lines.append(tr("{count} more are marked.", count=len(problems) - MOST_NAMED))
-        lines.append(tr("Until this is corrected, the previous matrix stays in force."))
-        self.problem.say("danger", "\n".join(lines))
+        self.refuse_draft("\n".join(lines))
 
     # ----- what the person does
 
     def _take(self, draft: MatrixDraft) -> None:
         """Take a change over; a matrix that is right comes into force, as one edit."""
         self._show(draft)
+        self.hold(None if draft.sound else draft)
         self.compare.leave()
         if draft.sound and draft.settings != dict(self._in_force):
             self._in_force = draft.settings
@@ -335,10 +337,6 @@ class MatrixSettings(SettingsEditor):
     def _transpose(self) -> None:
         texts = {(column, at): text for (at, column), text in self._draft.texts.items()}
         self._take(MatrixDraft(self._draft.matrix.transposed(), texts))
-
-    def _take_back(self) -> None:
-        names = self._draft.matrix.names
-        self._show(MatrixDraft.of(names, self._in_force.get("entries", [])))
 
     def _paste(self, text: str) -> None:
         """Put a block in at the current cell, or a whole matrix in the place of the present one."""

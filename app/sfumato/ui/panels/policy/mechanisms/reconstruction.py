@@ -283,7 +283,6 @@ class ReconstructionSettings(SettingsEditor):
         self.about_sampling = label("", "muted", wrap=True)
         self.costs = label("", "", wrap=True)
         self.figures = label("", "", wrap=True)
-        self.take_back = button(tr("Back to what is in force"), self._take_back)
         self.problem.offer(self.take_back)
         self._lay_out()
         self.public.chosen.connect(self._choose_public)
@@ -306,13 +305,8 @@ class ReconstructionSettings(SettingsEditor):
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's settings; what is not right yet stays as it was typed."""
-        if self._attributes and self._draft != self._in_force:
-            self.keep_draft(self._attributes[0].name, self._draft)
-        self._attributes = tuple(attributes)
-        in_force = {**default_limits(), **settings}
-        kept = self.kept_draft(attributes[0].name, in_force)
-        self._in_force = in_force
-        self._draft = in_force if kept is None else kept
+        draft = self.come_to(attributes, {**default_limits(), **settings})
+        self._draft = dict(self._in_force) if draft is None else draft
         self._show()
 
     def fitted(self, statement: Statement, settings: Settings) -> Statement:
@@ -342,7 +336,7 @@ class ReconstructionSettings(SettingsEditor):
             limits = MECHANISM.limits(self._attributes, draft)
             MECHANISM.check_settings(self._attributes, draft)
         except SfumatoError as error:
-            self._refuse(error)
+            self.refuse(error)
             return
         self.problem.clear()
         self.meaning.setText(_meaning(limits))
@@ -377,15 +371,6 @@ class ReconstructionSettings(SettingsEditor):
             )
         else:
             self.shares.say(typeset(told[0].sentence) if told else "")
-
-    def _refuse(self, error: SfumatoError) -> None:
-        """Say what is wrong; what was in force stays."""
-        words = error_words(error)
-        if self._draft == self._in_force:
-            self.problem.say("danger", words)
-            return
-        stays = tr("Until this is corrected, the previous settings stay in force.")
-        self.problem.say("danger", f"{words}\n{stays}", self.take_back)
 
     def _work_out(self, limits: GroupLimits) -> None:
         """Work out what the limits mean for the groups, unless that is in sight already."""
@@ -439,6 +424,7 @@ class ReconstructionSettings(SettingsEditor):
     def _state(self, change: dict[str, Any]) -> None:
         """Take a change over; what holds comes into force, as one edit."""
         self._draft = MECHANISM.changed_settings(self._draft, change)
+        self.hold(None if self._draft == self._in_force else self._draft)
         self._show()
         if self._draft != self._in_force and not self.problem.words:
             self.state(dict(self._draft))
@@ -469,7 +455,8 @@ class ReconstructionSettings(SettingsEditor):
         doing = Sentence("Measuring the largest shares")
         self.complete_later(title, doing, stated, key=MEASURING)
 
-    def _take_back(self) -> None:
+    def show_in_force(self) -> None:
+        """Show the settings in force in the place of what was stated."""
         self._draft = dict(self._in_force)
         self._show()
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.values import Floats
@@ -236,7 +236,6 @@ class FineGrainSettings(SettingsEditor):
         states(self.grid, LIMITS)
         self.show_cell = button(tr("Show the cell"), self._show_problem)
         self.remove_strays = button(tr("Remove the unknown values"), self._remove_strays)
-        self.take_back = button(tr("Back to what is in force"), self._take_back)
         self.solve_again = button(tr("Solve again"), self._solve, "primary")
         actions = (self.show_cell, self.remove_strays, self.take_back, self.solve_again)
         self.problem.offer(*actions)
@@ -286,16 +285,14 @@ class FineGrainSettings(SettingsEditor):
             return
         before = self._attribute
         if before is not None and settings == self._in_force and _same(before, attribute):
-            self._attribute = attribute
+            self._attribute, self._attributes = attribute, (attribute,)
             return
         self.leave()
         self.best_matrix.show_attribute(attribute.name)
-        if before is not None and not self._settled():
-            self.keep_draft(before.name, self._draft)
-        self._attribute, self._in_force = attribute, settings
+        draft = self.come_to(attributes, settings)
+        self._attribute = attribute
         self._chosen = self._frequencies_in(settings, attribute)
         self.objective.show_settings(settings)
-        draft = self.kept_draft(attribute.name, settings)
         if isinstance(draft, LimitsDraft) and draft.names == attribute.domain.names:
             draft = replace(draft, frequencies=self._shares(attribute))
         else:
@@ -398,7 +395,7 @@ class FineGrainSettings(SettingsEditor):
         lines = [f"{draft.names[at[0]]}: {problems[at]}" for at in places[:MOST_NAMED]]
         if len(places) > MOST_NAMED:
             lines.append(tr("{count} more are marked.", count=grouped(len(places) - MOST_NAMED)))
-        actions = [self.take_back]
+        actions: list[QPushButton] = []
         if draft.strays:
             actions.insert(0, self.remove_strays)
             named = ", ".join(value or "–" for value, _, _ in draft.strays[:MOST_NAMED])
@@ -413,12 +410,7 @@ class FineGrainSettings(SettingsEditor):
             lines.append(words)
         if places:
             actions.insert(0, self.show_cell)
-        lines.append(tr("Until this is corrected, the previous limits stay in force."))
-        self.problem.say("danger", "\n".join(lines), *actions)
-
-    def refuse(self, error: SfumatoError) -> None:
-        """Say why limits that are sound by themselves can't be met."""
-        self.problem.say("danger", error_words(error), self.take_back)
+        self.refuse_draft("\n".join(lines), *actions)
 
     def _say_no_best(self, error: SfumatoError) -> None:
         self.problem.say("info", error_words(error))
@@ -436,6 +428,7 @@ class FineGrainSettings(SettingsEditor):
     def _take(self, draft: LimitsDraft, *, merge: bool = False) -> None:
         """Take a change over: solve it where it is sound, else say what is wrong."""
         self._show_draft(draft)
+        self.hold(None if self._settled() else draft)
         self.session.runner.cancel(JOB)
         if not draft.sound or self._settled():
             return
@@ -467,7 +460,6 @@ class FineGrainSettings(SettingsEditor):
         self.problem.say("clock", words)
         title = tr("Solving the limits of {name}", name=attribute.name)
         doing, then = Sentence("Finding what keeps most"), partial(self._adopt_later, draft)
-        self._attributes = (attribute,)
         self.complete_later(title, doing, stated, then, key=JOB)
 
     def _adopt_later(self, draft: LimitsDraft, settings: Settings) -> None:
@@ -478,6 +470,7 @@ class FineGrainSettings(SettingsEditor):
 
     def _adopt(self, draft: LimitsDraft, settings: Settings) -> None:
         """Put solved limits in force."""
+        self.hold(None)
         self._in_force = settings
         self._chosen = frequencies_in(settings)
         self._show_in_force()
@@ -535,7 +528,8 @@ class FineGrainSettings(SettingsEditor):
     def _remove_strays(self) -> None:
         self._take(replace(self._draft, strays=()))
 
-    def _take_back(self) -> None:
+    def show_in_force(self) -> None:
+        """Show the limits in force in the place of what was typed."""
         if self._attribute is not None:
             self._chosen = self._frequencies_in(self._in_force, self._attribute)
             self.objective.show_settings(self._in_force)
