@@ -42,7 +42,7 @@ from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable, Summary
 from sfumato.project.release.leaving_units import leaving_rows
-from sfumato.project.release.prepared import remember_summary
+from sfumato.project.release.prepared import known_by, remember_summary
 from sfumato.project.release.release_columns import check_columns, material_of, material_with
 from sfumato.project.release.release_compatibility import check_source
 from sfumato.project.release.table_survey import (
@@ -341,13 +341,11 @@ def checked_rows(
     SfumatoError
         If policy and table don't fit together.
     """
-    source = document.source
-    where = (
-        None if source is None else replace(source, path="", read_as=None, notes=None, found=None)
-    )
-    asked = replace(document, **_UNTOLD, source=where)
-    about = f"{table.most_sampled < table.rows} {document_to_json(asked)}"
-    found: CheckedRows | None = None if remembered is None else remembered.find(_CHECK, about)
+    asked = document_to_json(replace(document, **_UNTOLD, source=None))
+    about = known_by(document, f"{table.most_sampled < table.rows} {asked}")
+    found: CheckedRows | None = None
+    if remembered is not None and about:
+        found = remembered.find(_CHECK, about)
     if found is not None:
         untold = {name: getattr(document, name) for name in (*_UNTOLD, "source")}
         found = replace(found, document=replace(found.document, **untold))
@@ -357,11 +355,10 @@ def checked_rows(
         seen = looked or looked_at(document, table, keys, Part(context, 0.0, 0.6), names)
         found = check_rows(*seen, Part(context, 0.6, 0.9), names)
         found = replace(found, findings={**known, **found.findings})
-        if remembered is not None:
+        if remembered is not None and source is not None:
             remembered.keep(_CHECK, about, found)
             remember_summary(remembered, document, table)
-            if source is not None:
-                remember_rows(remembered, source, table, Part(context, 0.9, 1.0))
+            remember_rows(remembered, source, table, Part(context, 0.9, 1.0))
     return found
 
 

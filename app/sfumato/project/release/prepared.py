@@ -58,12 +58,19 @@ def remember_summary(remembered: Remembered, document: Document, table: BatchedT
         remembered.keep(_SUMMARY, about, summary.for_release())
 
 
-def _about(document: Document) -> str:
-    """Return what a summary is about; empty where it depends on units, or on no file."""
+def known_by(document: Document, decided: object) -> str:
+    """Return what a finding in a document's rows is known again by; empty without a source.
+
+    That is the source's rows, however it is found and read, and what the finding depends on of
+    what is `decided`.
+    """
     source = document.source
-    if source is None or document.unit is not None:
-        return ""
-    return f"{source.digest} {canonical_json(to_plain(source.options))} {SummaryKey.by(document)}"
+    return "" if source is None else f"{canonical_json(to_plain(source.unread))} {decided}"
+
+
+def _about(document: Document) -> str:
+    """Return what a summary is known again by; empty where it depends on units."""
+    return known_by(document, SummaryKey.by(document)) if document.unit is None else ""
 
 
 RowsBy = Callable[[Plan, DerivedKeys, Context, Path], Iterator[pa.RecordBatch]]
