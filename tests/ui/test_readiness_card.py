@@ -319,7 +319,7 @@ def test_the_grid_says_of_each_recipient_how_they_stand_and_the_button_what_bloc
     assert [line[0] for line in read] == ["Clinic A", "Institute", "Public"]
     assert {line[1] for line in read} == {"1 danger"}
     assert "is unique" in grid.model.cell(0, 1).tip
-    assert {line[4] for line in read} == {"Good"}
+    assert {line[4] for line in read} == {"OK"}
     assert found.primary.text() == "&Resolve 3 dangers"
     found.form.model.choose(["Public"])
     assert found.primary.text() == "&Resolve 1 danger"
@@ -338,5 +338,5 @@ def test_the_grid_leads_to_what_was_found(qtbot, found):
 
 def test_a_mended_danger_leaves_the_grid_and_the_button(qtbot, found):
     press(qtbot, found, "Drop “age”: 1 → 0")
-    assert found.grid.model.cell(0, 1).text == "Good"
+    assert found.grid.model.cell(0, 1).text == "OK"
     assert found.primary.text() == "&Release to 3"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from sfumato.analysis.answers import Severity
 from sfumato.analysis.planning.board import (
     Gauges,
     beside_open_columns,
@@ -29,6 +30,12 @@ LOOKS: Final = {
     Standing.GOOD: "good",
 }
 """The icon and the colour of a recipient's verdict."""
+SEVERITY_LOOKS: Final = {
+    Severity.GRAVE: "danger",
+    Severity.CAUTION: "caution",
+    Severity.GOOD: "good",
+}
+"""The icon and the colour of an answer's verdict, or of a finding's."""
 
 
 class WeighedSession(OpenSession, Protocol):

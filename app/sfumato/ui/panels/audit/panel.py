@@ -27,6 +27,7 @@ from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.base import Panel, PanelState, catch_up
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.weighing import SEVERITY_LOOKS
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -113,7 +114,7 @@ class AnswerCard(Card):
 
 def verdict_of(severity: Severity) -> tuple[str, str, str]:
     """Return a verdict's icon, colour and word."""
-    look = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}[severity]
+    look = SEVERITY_LOOKS[severity]
     return look, look, spoken(severity.word)
 
 

@@ -19,10 +19,11 @@ from sfumato.analysis.readiness.verdicts import Readiness, verdict_of
 from sfumato.formats.language import grouped
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import apart, filled_in, typeset
+from sfumato.ui.look.wording import apart, filled_in, spoken, typeset
 from sfumato.ui.panels.base import catch_up
 from sfumato.ui.state.mending import mend
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.weighing import SEVERITY_LOOKS
 from sfumato.ui.widgets.fields import prompt, text_field
 from sfumato.ui.widgets.layout import (
     Card,
@@ -44,7 +45,6 @@ from sfumato.ui.widgets.responsive import FlowLayout
 _SHOWN: Final = 60
 """Findings of so many groups of recipients are shown, the worst first."""
 _NAMED: Final = 30
-_LOOKS: Final = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}
 
 
 class ReadinessCard(Card):
@@ -225,18 +225,13 @@ class ReadinessCard(Card):
         return block
 
     def _line(self, finding: Finding) -> QWidget:
-        look = "danger" if finding.worthless else _LOOKS[finding.severity]
-        words = {
-            Severity.GRAVE: self.tr("Danger: {text}"),
-            Severity.CAUTION: self.tr("Caution: {text}"),
-            Severity.GOOD: self.tr("Good: {text}"),
-        }[finding.severity]
-        if finding.worthless:
-            words = self.tr("Worthless: {text}")
+        look = "danger" if finding.worthless else SEVERITY_LOOKS[finding.severity]
+        word = self.tr("Worthless") if finding.worthless else spoken(finding.severity.word)
         danger = finding.worthless or (finding.severity is Severity.GRAVE and not finding.reason)
         tone = "danger" if danger else ""
         names = self._session.document.column_names
-        text = label(words.format(text=apart(finding.sentence, names)), tone, wrap=True)
+        said = self.tr("{word}: {text}").format(word=word, text=apart(finding.sentence, names))
+        text = label(said, tone, wrap=True)
         texts = column(text, spacing=Space.TIGHT)
         if finding.reason:
             told = self.tr("Accepted: {reason}").format(reason=finding.reason)

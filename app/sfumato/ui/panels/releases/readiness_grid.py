@@ -16,7 +16,7 @@ from sfumato.ui.look.theme import Space, themes
 from sfumato.ui.look.wording import filled_in, spoken, typeset
 from sfumato.ui.panels.base import catch_up
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.weighing import LOOKS as STANDING_LOOKS
+from sfumato.ui.state.weighing import LOOKS, SEVERITY_LOOKS
 from sfumato.ui.widgets.layout import Card, label, say
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
@@ -29,7 +29,6 @@ RISKS: Final = {
     ReleaseRisk.TABLE: QT_TRANSLATE_NOOP("ReadinessGrid", "Table and ledger"),
 }
 """The columns, in their order."""
-LOOKS: Final = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}
 _ENTER: Final = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
@@ -98,20 +97,20 @@ class ReadinessGrid(Card):
         if column == 0:
             verdict = verdict_of(found)
             told = typeset(spoken(verdict.sentence))
-            sign = "" if pending else STANDING_LOOKS[verdict.standing]
+            sign = "" if pending else LOOKS[verdict.standing]
             return Cell(found.recipient, f"{found.recipient}: {told}", strong=True, icon=sign)
         severity, findings = grade_of(found, list(RISKS)[column - 1])
         tip = "\n".join(dict.fromkeys(typeset(one.sentence) for one in findings))
         words = {
             Severity.GRAVE: self.tr("{count} {count:danger|dangers}"),
             Severity.CAUTION: self.tr("{count} {count:caution|cautions}"),
-            Severity.GOOD: self.tr("Good"),
+            Severity.GOOD: spoken(Severity.GOOD.word),
         }[severity]
         count = len(dict.fromkeys(str(one.sentence) for one in findings))
         text = filled_in(words, count=grouped(count))
         if severity is Severity.GRAVE and all(one.worthless for one in findings):
             text = filled_in(self.tr("{count} worthless"), count=grouped(count))
-        style, look = themes().current.style, LOOKS[severity]
+        style, look = themes().current.style, SEVERITY_LOOKS[severity]
         ink = style.muted if pending else style.text if look == "good" else getattr(style, look)
         return Cell(text, tip, ink=ink, icon="" if pending else look)
 
