@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import set_apart
 from sfumato.engine.matrices.estimate import estimate_frequencies
@@ -202,6 +202,20 @@ def test_what_a_file_cannot_hold_is_said_where_it_is_read(tmp_path):
             "- Empty texts of “word” are missing values here: " in text.split("## Read the data")[1]
         )
     assert said == {name: name in {"sav", "dta"} for name in FORMATS}
+
+
+def test_a_weight_that_an_spss_file_does_not_state_is_said_where_it_is_read(tmp_path):
+    contents = plain_contents(pd.DataFrame({"2 w": [1.5, 2.5], "age": [3, 4]}))
+    weight = ColumnSpec("2 w", Role.WEIGHT, Kind.NUMERIC)
+    said = {}
+    for name in FORMATS:
+        (tmp_path / name).mkdir()
+        weighted = replace(contents, columns=(weight, ColumnSpec("age")))
+        write_bundle(weighted, tmp_path / name, name, Silent())
+        text = (tmp_path / name / "README.md").read_text(encoding="utf-8")
+        said[name] = "“2 w” weights the records" in text and "run `WEIGHT BY v2_w.` there" in text
+    assert said == {name: name == "sav" for name in FORMATS}
+    assert "WEIGHT BY" not in readme(contents, "sav")
 
 
 def test_an_unbounded_figure_is_shown_as_such():

@@ -270,6 +270,19 @@ def test_an_spss_file_whose_weight_is_no_number_of_it_is_read_without_one(tmp_pa
     assert not read(path).notes
 
 
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+@pytest.mark.parametrize("number", [1, 10**15, 2**53, 10**18 - 1])
+def test_whole_numbers_that_were_written_as_decimals_are_told(tmp_path, ending, number):
+    path = tmp_path / f"t.{ending}"
+    spoilt = np.array([number, 0, number], dtype=np.int64).view(np.float64)
+    columns = {"id": [*spoilt, np.nan], "small": [1e-99, 0, 0, 0], "zero": [0.0] * 4}
+    getattr(pyreadstat, f"write_{ending}")(pd.DataFrame({**columns, "none": [np.nan] * 4}), path)
+    (note,) = read(path).notes
+    assert note.caution
+    assert note.columns == ("id",)
+    assert not read(path, version=1).notes
+
+
 def test_tagged_missing_values_of_stata_are_missing(tmp_path):
     path = tmp_path / "t.dta"
     pyreadstat.write_dta(

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from sfumato.engine.core.columns import Role, names_of
 from sfumato.engine.core.progress import Context, Part, one_by_one
+from sfumato.engine.core.wording import Sentence
 from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.contents import BundleContents, Perturbation
 from sfumato.formats.bundles.datapackage import FileFacts, WrittenFiles, beside, describe, encode
@@ -120,7 +122,8 @@ def write_bundle(
     written = write_table(table, folder / data_name, format_name, context, order)
     data = FileFacts(data_name, (folder / data_name).stat().st_size, written.sha256)
     with speaking(contents.language):
-        told = readme_of(contents, names, format_name, escapes, written.losses).encode()
+        losses = (*written.losses, *_unstated_weight(contents, names, format_name))
+        told = readme_of(contents, names, format_name, escapes, losses).encode()
         readme = _write(folder, README_NAME, told)
         hierarchies = _write_hierarchies(contents, folder, escapes)
         files = WrittenFiles(data, readme, hierarchies)
@@ -129,6 +132,23 @@ def write_bundle(
     every = (data, readme, *hierarchies.values(), *descriptions)
     digests = {facts.name: facts.sha256 for facts in every}
     return BundleFiles({name: digests[name] for name in sorted(digests)})
+
+
+def _unstated_weight(
+    contents: BundleContents, names: Mapping[str, str], format_name: str
+) -> tuple[Sentence, ...]:
+    """Return what is said of a weight that the data file could state and does not.
+
+    SPSS's files alone can; the library that writes them doesn't.
+    """
+    weights = names_of(contents.columns, Role.WEIGHT)
+    if format_name != "sav" or not weights:
+        return ()
+    told = (
+        "This file does not say that {weight} weights the records, so SPSS counts each once: for"
+        " weighted counts, run {command} there."
+    )
+    return (Sentence(told, weight=weights[0], command=f"`WEIGHT BY {names[weights[0]]}.`"),)
 
 
 def _write_descriptions(

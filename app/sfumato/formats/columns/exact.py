@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.formats.columns.parsing import NO_POSITIONS, longest_of
+from sfumato.formats.notes import Note
 
 EXACT_DIGITS: Final = 15
 """A number of 64 bits gives back any decimal number of so many digits."""
@@ -20,6 +21,8 @@ _SINGLE_DIGITS: Final = 6
 _POWERS: Final = (1e2, 1e4)
 _WHOLE: Final = 2.0**53
 """Up to here, a whole number is shown with all its digits."""
+_SMALLEST: Final = 1e-200
+"""No measure is smaller; 18 digits of a whole number are, taken for a decimal."""
 
 
 def is_inexact(source: pa.DataType) -> bool:
@@ -151,3 +154,22 @@ def frame_with_one_zero(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _has_signed_zero(numbers: Floats) -> bool:
     return bool(np.signbit(numbers[numbers == 0.0]).any())
+
+
+def misread_note(column: str, numbers: Floats) -> Note | None:
+    """Return a caution where all numbers of a column are whole ones, misread; else None.
+
+    R's integer64 keeps whole numbers of 64 bits where decimal ones stand, and programs that don't
+    know of it write them so: an identifier of 16 digits is about 1e-307 then.
+    """
+    largest = float(np.fmax.reduce(np.abs(numbers), initial=0.0))
+    if not 0 < largest < _SMALLEST:
+        return None
+    return Note(
+        "All numbers of {column} are far smaller than anything that is measured. They seem to be"
+        " whole numbers of 64 bits that another program wrote as decimals, as happens to integer64"
+        " in R. Write the column as text there, and open the file again.",
+        {"column": column},
+        caution=True,
+        columns=(column,),
+    )

@@ -31,7 +31,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import MissingReasons, Range, Table
 from sfumato.formats.columns.arrays import Buffer, TextBuffer, column_of
-from sfumato.formats.columns.exact import with_same_digits
+from sfumato.formats.columns.exact import misread_note, with_same_digits
 from sfumato.formats.columns.settling import usable_names
 from sfumato.formats.columns.typed import finished
 from sfumato.formats.errors import DamagedFile, EmptyFile, WrongEncoding
@@ -474,7 +474,7 @@ def _result(
         ranges = declared(described.missing.get(column.name, ()))
         series, known = column.finish(package, stated, ranges, options)
         frame[column.name] = series
-        notes.append(calendar_note(column.name, column.shown))
+        notes += [calendar_note(column.name, column.shown), column.misread]
         if column.dated is not None:
             dates[column.name] = column.dated
             notes += column.dated.notes
@@ -583,6 +583,7 @@ class _StatisticalColumn:
         self._numbers = Buffer(np.float64, (rows or 0) if self._texts is None else 0)
         self.reasons = Reasons()
         self.dated: DatedColumn | None = None
+        self.misread: Note | None = None
 
     def add(self, values: pa.Array) -> None:
         """Append what the library read; missing numbers are NaN."""
@@ -627,6 +628,8 @@ class _StatisticalColumn:
             self.reasons.codes = numbers[found].tolist()
             if not keeps:
                 numbers[found] = np.nan
+        if options.version > 1:
+            self.misread = misread_note(self.name, numbers)
         self.dated = self._as_dates(numbers, package, options)
         if self.dated is not None:
             return self.dated.series, dict(self.dated.labels)
