@@ -341,6 +341,7 @@ def checked_rows(
     SfumatoError
         If policy and table don't fit together.
     """
+    source = document.source
     asked = document_to_json(replace(document, **_UNTOLD, source=None))
     about = known_by(document, f"{table.most_sampled < table.rows} {asked}")
     found: CheckedRows | None = None
