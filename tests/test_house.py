@@ -79,6 +79,26 @@ def test_the_source_table_is_passed_around_in_batches_alone():
     assert either == []
 
 
+MOST_SECOND_WAYS = 9
+"""How often something is done otherwise with all rows where they are in memory, however many."""
+
+
+def test_rows_in_memory_are_asked_for_by_their_number():
+    """What is done at once depends on how many rows there are: this number only falls."""
+    asked = [
+        f"{module.place}:{node.lineno}"
+        for module in modules("app/sfumato")
+        for node in module.nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "held_rows"
+        and not node.args
+        and not module.place.endswith("batched_table.py")
+    ]
+    assert asked, "the test finds nothing to count"
+    assert len(asked) <= MOST_SECOND_WAYS, asked
+
+
 def test_no_file_class_or_function_is_called_long_but_for_texts_that_are():
     """Length is no kind of table."""
     named = [

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
 from sfumato.formats.table_format import Batches
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.batches import HeldRows, with_codes
 from tests.thorough import tried
 
@@ -109,3 +113,15 @@ def test_nothing_is_held_of_a_table_that_was_not_read_to_its_end(why):
         list(held.read(replace(source, rows=5), ["age"]))
     assert list(held.read(source, ["age"])) == batches
     assert len(asked) == 2
+
+
+def test_all_rows_that_are_in_memory_may_be_held_and_others_up_to_a_number(tmp_path):
+    whole = BatchedTable.of(Table(pd.DataFrame({"age": range(50)})), tmp_path)
+    parts = BatchedTable(whole.batches, tmp_path)
+    assert [each.most_held(20) for each in (whole, parts)] == [50, 20]
+    assert [each.most_held(80) for each in (whole, parts)] == [80, 80]
+    assert [each.fits for each in (whole, parts)] == [True, False]
+    assert [whole.held_rows(most) is None for most in (50, 49)] == [False, True]
+    assert parts.held_rows(50) is None
+    read = parts.in_memory(Silent()).frame
+    assert read["age"].tolist() == whole.in_memory(Silent()).frame["age"].tolist()

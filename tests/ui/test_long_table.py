@@ -426,7 +426,7 @@ def test_a_project_is_opened_in_parts_again(saved, qtbot, tmp_path):
     session.set_project(project)
     saved.projects.sources.read()
     settle(qtbot, session)
-    assert isinstance(session.held, SurveyedTable)
+    assert isinstance(session.surveyed, SurveyedTable)
     assert session.document.record_key == "name"
 
 

@@ -76,7 +76,7 @@ def test_the_board_of_a_table_that_was_just_opened_is_filled_once(qtbot, panel):
     open_clinic(session, clinic_document())
     panel.activate()
     assert not session.runner.jobs, "a project that was left blank stays so"
-    session.unplanned = session.held
+    session.unplanned = session.surveyed
     panel.activate()
     wait_for_jobs(qtbot, session)
     kinds = ["Trusted partner", "Contract recipient", "Public file"]
@@ -92,7 +92,7 @@ def test_the_board_of_a_table_that_was_just_opened_is_filled_once(qtbot, panel):
 def test_whoever_begins_while_the_board_is_filled_keeps_what_they_did(qtbot, panel):
     session = panel.session
     open_clinic(session, clinic_document())
-    session.unplanned = session.held
+    session.unplanned = session.surveyed
     panel.activate()
     session.edit("Mine", protected())
     wait_for_jobs(qtbot, session)

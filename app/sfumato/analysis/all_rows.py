@@ -145,9 +145,13 @@ class AllRows:
         return self._table.most_sampled if self.rows > self._table.most_sampled else None
 
     @property
-    def most_alike(self) -> int | None:
-        """How many rows that differ are counted at most; None for any number."""
-        return MOST_COMBINATIONS if self.rows > self._table.at_once else None
+    def most_alike(self) -> int:
+        """How many rows that differ are counted at most."""
+        return self.most_held(MOST_COMBINATIONS)
+
+    def most_held(self, most: int) -> int:
+        """Return how many rows may be in memory together; see `BatchedTable`."""
+        return self._table.most_held(most)
 
     @cached_property
     def maker(self) -> Regenerator:
@@ -167,7 +171,7 @@ class AllRows:
         if not names <= self._attributes.keys():
             check_policy(self.document)
             check_columns(self.document, self._table.columns)
-            if (held := self._table.held) is not None:  # each row's values are at hand, too
+            if (held := self._table.held_rows()) is not None:  # each row's values are at hand, too
                 self._attributes = attributes_of(self.document, held)
                 return self._attributes
             found = self._found(Part(context, 0.0, 0.6))

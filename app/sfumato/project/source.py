@@ -368,8 +368,7 @@ def accept_edition(
     check_keys(document, table, path, options, project.releases)
     details = _edition_details(old, source, before, options)
     project.record(EntryKind.SOURCE_CHANGED, details, replace(document, source=source))
-    if table.held is not None:
-        remember_rows(project.remembered, source, table, context)
+    remember_rows(project.remembered, source, table, context)
     return table
 
 

@@ -390,7 +390,7 @@ def released_values(
                 part.maker.forget()
                 codes = mechanisms[place].shown_codes(chosen, released, plan.settings)
                 counts[place] = counts[place] + value_counts(groups, codes, sizes[place])
-        if rows.most_alike is not None and sum(each.nnz for each in counts) > MOST_CELLS:
+        if sum(each.nnz for each in counts) > max(MOST_CELLS, rows.most_held(0) * len(counts)):
             raise TableError(
                 "What is released of {attribute} has more than {most:,} different"
                 " {most:value|values} in all groups together, too many to be counted in parts.",

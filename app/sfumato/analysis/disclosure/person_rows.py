@@ -372,7 +372,7 @@ class _FactSearch:
         for part, leaving in self._rows.leaving(names, text, context) if names else ():
             for name, values in zip(names, self._values, strict=True):
                 values.codes(_at(part.table.column(name), leaving))
-                if self._rows.most_alike is not None and len(values.known) > _MOST_VALUES:
+                if len(values.known) > self._rows.most_held(_MOST_VALUES):
                     raise TableError(
                         "Column {column} has more than {most:,} different {most:value|values}, too"
                         " many to look for a person by it in parts.",
@@ -399,7 +399,7 @@ class _FactSearch:
             stars = self._hidden(part, leaving)
             own_labels, own_shown, fits = self._look_at(part, leaving, stars)
             records, found = records + len(leaving), found + int(fits.sum())
-            if self._rows.most_alike is not None and max(found, len(self._counts)) > MOST_FITTING:
+            if max(found, len(self._counts)) > self._rows.most_held(MOST_FITTING):
                 raise TableError(
                     "More than {most:,} {most:row|rows} of the table can be the person's, too many"
                     " to be weighed one by one in parts.",

@@ -320,10 +320,10 @@ def repeated_units(
         If a column that is asked for is not there or brings no rows together.
     """
     whole = table.whole
-    if whole.held is not None:
+    if (held := whole.held_rows()) is not None:
         if asked:
-            return tuple(repeated_unit(whole.held, name, context) for name in dict.fromkeys(asked))
-        return find_repeated_units(whole.held, context)
+            return tuple(repeated_unit(held, name, context) for name in dict.fromkeys(asked))
+        return find_repeated_units(held, context)
     for name in asked:
         if name not in whole.columns:
             raise no_column(name)

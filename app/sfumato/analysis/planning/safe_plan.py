@@ -268,7 +268,7 @@ class _Planner:
         self._decided = frozenset(one.key for one in document.policy)
         self._protecting: tuple[PlanStep, ...] = ()
         # Of a table in memory, what was found of columns that stay is not looked for again.
-        held = self._table.held
+        held = self._table.held_rows()
         self._leaving = None if held is None else LeavingColumns(held, keys)
         self.report: Callable[[float, str], None] = context.report
 
@@ -462,7 +462,7 @@ class _Planner:
         if by_unit and unit is not None:
             for key in [one.key for one in document.policy if one.key not in self._decided]:
                 document = without_entry(document, key)
-            if (held := self._table.held) is not None:
+            if (held := self._table.held_rows()) is not None:
                 price = price_of_unit(document, held, unit.columns, noise, Silent())
                 document = document.with_unit(replace(unit, most_rows=price.proposed))
             document, protecting = self._protected(document, source, Silent())

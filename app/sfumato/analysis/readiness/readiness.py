@@ -367,8 +367,8 @@ def _attributes(
     document: Document, table: BatchedTable, summary: Summary
 ) -> tuple[Document, dict[str, Attribute]]:
     """Return the document with the domains that all rows tell, and the attributes."""
-    if table.held is not None:  # each row's values are at hand, too
-        material = material_of(document, table.held)
+    if (held := table.held_rows()) is not None:  # each row's values are at hand, too
+        material = material_of(document, held)
         return material.document, material.attributes
     document = material_with(document, summary.witnesses, summary.encoded).document
     sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]

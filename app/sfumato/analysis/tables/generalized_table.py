@@ -109,12 +109,10 @@ class PublishedView:
 
 def is_cheap(document: Document, table: BatchedTable) -> bool:
     """Return whether a search takes a moment only, so that it can start by itself."""
-    if table.held is None:
-        return False
     decided = decided_in(document)
-    cells = table.rows * len(decided.quasi_identifiers)
     steady = all(choice.build().survives_growth for choice in decided.criteria)
-    return cells <= (CHEAP_CELLS if steady or not decided.suppression else CHEAP_CELLS // 30)
+    most = CHEAP_CELLS if steady or not decided.suppression else CHEAP_CELLS // 30
+    return table.held_rows(most / max(len(decided.quasi_identifiers), 1)) is not None
 
 
 def measure(found: Prepared, nodes: Sequence[Node], context: Context) -> tuple[NodeMeasure, ...]:

@@ -472,7 +472,7 @@ def behind_source(
     SfumatoError
         If a row's unit is missing, or weights say nothing.
     """
-    if (held := source.table.held) is not None:
+    if (held := source.table.held_rows()) is not None:
         return records_behind(document, held)
     rows = leaving_rows(source.table, document, keys, context)
     return records_behind_parts(document, rows, source.sample)

@@ -7,6 +7,7 @@ some rows drawn evenly.
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
@@ -142,19 +143,17 @@ class BatchedTable:
         Where there is room for numbers of all rows.
     units
         Says which rows leave, where not all of them do; only these are read then.
-    held
-        All of these rows, where they are in memory anyway.
     """
 
     @classmethod
     def of(cls, table: Table, beside: Path | None = None) -> BatchedTable:
         """Return a table in memory as one batch; `beside` may have room for numbers of all rows."""
-        return cls(batches_of(table), writable(beside), held=table)
+        return cls(batches_of(table), writable(beside), _held=table)
 
     batches: Batches
     folder: Path
     units: LeavingUnits | None = None
-    held: Table | None = field(default=None, repr=False)
+    _held: Table | None = field(default=None, repr=False)
     _in_memory: HeldRows = field(default_factory=HeldRows, repr=False)
     _known: dict[SummaryKey, Summary] = field(default_factory=dict, repr=False)
     _recalled: tuple[SummaryKey, ReleaseSummary] | None = field(default=None, repr=False)
@@ -165,15 +164,26 @@ class BatchedTable:
         """The number of records, n."""
         return self.batches.rows if self.units is None else self.units.rows
 
+    def most_held(self, most: int) -> int:
+        """Return how many rows may be in memory together: so many, or all that are there anyway."""
+        return most if self._held is None else max(most, self._held.rows)
+
+    def held_rows(self, most: float = math.inf) -> Table | None:
+        """Return all rows, those too that don't leave, if they are in memory and at most so many.
+
+        Nothing is read: what takes a moment can be done with them for every edit.
+        """
+        return None if self._held is None or self._held.rows > most else self._held
+
     @property
-    def at_once(self) -> int:
-        """How many rows are in memory anyway: all where the table fits."""
-        return 0 if self.held is None else self.held.rows
+    def fits(self) -> bool:
+        """Whether all rows that leave may be in memory together."""
+        return self.most_held(0) >= self.rows
 
     @property
     def most_sampled(self) -> int:
         """How many rows estimates are made from at most."""
-        return max(SAMPLE, self.at_once)
+        return self.most_held(SAMPLE)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -220,8 +230,8 @@ class BatchedTable:
         DomainError, TableError
             If a row does not fit the document.
         """
-        if self.held is not None:
-            return tuple(encode_attribute(self.held, document.column(name)) for name in names)
+        if self._held is not None:
+            return tuple(encode_attribute(self._held, document.column(name)) for name in names)
         read = self.whole.read(names, "Looking at the rows", context)
         types = {name: self.batches.types[name] for name in names}
         orders = {name: each for name, each in self.batches.orders.items() if name in names}
@@ -231,8 +241,8 @@ class BatchedTable:
 
     def in_memory(self, context: Context) -> Table:
         """Return all rows, those too that don't leave, in memory: read where they are not there."""
-        if self.held is not None:
-            return self.held
+        if self._held is not None:
+            return self._held
         read = self.whole.read(self.columns, "Reading the rows", context)
         given = (self.batches.types, self.batches.rows, self.batches.orders)
         return self.batches.table(frame_of((batch for batch, _ in read), *given))
@@ -261,7 +271,7 @@ class BatchedTable:
     ) -> Generator[pa.RecordBatch]:
         """Yield all rows of some columns, whether they leave or not; as `read` does otherwise."""
         done, rows = 0, self.batches.rows
-        most = 0 if self.at_once else HELD_BYTES
+        most = HELD_BYTES if self._held is None else 0
         for batch in made_ahead(self._in_memory.read(self.batches, names, most)):
             context.report(min(done / rows, 1.0), rows_done(text, done, rows))
             done += len(batch)
@@ -406,7 +416,7 @@ class RowSampler:
 
     def __init__(self, table: BatchedTable) -> None:
         self._table = table
-        self._places = sample_rows(0 if table.at_once else table.rows, SAMPLE)
+        self._places = sample_rows(table.rows if table.held_rows() is None else 0, SAMPLE)
         self._kept: list[pa.RecordBatch] = []
         self._met = 0
 
@@ -419,7 +429,7 @@ class RowSampler:
 
     def sample(self) -> Table:
         """Return the rows that were kept."""
-        batches, held, units = self._table.batches, self._table.held, self._table.units
+        batches, held, units = self._table.batches, self._table.held_rows(), self._table.units
         if held is not None:
             if units is None or self._table.rows == held.rows:
                 return held

@@ -467,7 +467,7 @@ def _hierarchies(
                 found = values[spec.name]
                 found.update(dict.fromkeys(map(plain, uniques[met[1:]])))
                 found.update(dict.fromkeys([None] * int(met[0])))
-                if len(found) > max(_MOST_VALUES, table.at_once):
+                if len(found) > table.most_held(_MOST_VALUES):
                     raise TableError(
                         "Column {column} has more than {most:,} different {most:value|values}, too"
                         " many to be shown more coarsely in parts.",
@@ -509,7 +509,7 @@ def _grouped(
     floor = tuple(min(at, each.height) for at, each in zip(wanted, quasi, strict=True))
     counts = np.zeros(0, dtype=np.int64)
     apart = DistinctRecords(specs, hierarchies, quasi, floor, none, counts, None, sensitive)
-    most = max(MOST_APART, table.at_once)
+    most = table.most_held(MOST_APART)
     counted = _Counted(most, _too_many_seen if sensitive is None else _too_many_together)
     for batch, rows in table.read(apart.names, "Counting classes", context):
         with naming_rows(rows):

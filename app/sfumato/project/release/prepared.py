@@ -104,7 +104,7 @@ class PreparedTable:
 
         That is the hashes of record keys, and columns as they are written that all see alike.
         """
-        self._several = self.table.at_once >= self.table.rows
+        self._several = self.table.fits
 
     @property
     def left(self) -> BatchedTable:

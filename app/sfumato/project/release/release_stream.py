@@ -79,7 +79,7 @@ def stream_of(
     rows = table.rows if chosen is None else chosen.rows
     made = partial(_made, releaser, table, beside or {}, chosen)
     shared = None if kept is None else _shared_columns(releaser, table, kept)
-    return RowStream(rows, made, table.at_once >= table.rows, shared)
+    return RowStream(rows, made, table.fits, shared)
 
 
 def _shared_columns(

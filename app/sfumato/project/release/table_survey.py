@@ -564,7 +564,7 @@ def first_settings(
 
 def survey_of_any(table: BatchedTable, context: Context, record_key: str | None = None) -> Survey:
     """Look at all rows of a table once; of one in memory whenever something is asked."""
-    if (held := table.held) is not None:
+    if (held := table.held_rows()) is not None:
         return MemorySurvey(held, table)
     return survey_of(table, context, record_key)
 

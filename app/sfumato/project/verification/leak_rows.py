@@ -101,7 +101,7 @@ class LeakRows:
             part = self._part([batch], names)
             alike = search.look_at(self._made_of(part, rows, candidates))
             found += int(alike.sum())
-            if found > max(MOST_ALIKE, self._table.at_once):
+            if found > self._table.most_held(MOST_ALIKE):
                 raise TableError(
                     "More than {most:,} {most:row|rows} of the table are like the leaked ones in"
                     " what releases show unperturbed, too many to be compared in parts.",

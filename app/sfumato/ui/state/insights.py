@@ -112,7 +112,7 @@ class SurveyedTable:
     @property
     def answers_at_once(self) -> bool:
         """Whether what is asked of a column of it takes a few milliseconds only."""
-        return self.table.held is not None and self.rows <= ROWS_AT_ONCE
+        return self.table.held_rows(ROWS_AT_ONCE) is not None
 
     @cached_property
     def columns(self) -> ShownColumns:

@@ -166,9 +166,9 @@ class Session(QObject):
 
     @property
     def table(self) -> Table | None:
-        """The table in memory; None before one is open, and where it is `long`."""
+        """The table in memory; None before one is open, and where it is `batched`."""
         held = self._state.table
-        return None if held is None else held.table.held
+        return None if held is None else held.table.held_rows()
 
     @property
     def batched(self) -> SurveyedTable | None:
@@ -182,8 +182,8 @@ class Session(QObject):
         return None if held is None else held.table
 
     @property
-    def held(self) -> SurveyedTable | None:
-        """The table as it is held; see `table` and `long`."""
+    def surveyed(self) -> SurveyedTable | None:
+        """The open table, as far as it is known."""
         return self._state.table
 
     @property

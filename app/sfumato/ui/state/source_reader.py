@@ -98,7 +98,7 @@ class SourceReader(QObject):
     def _compare_versions(self) -> None:
         """Tell once what the present version of reading would read otherwise of an older table."""
         session = self._session
-        project, held, source = session.project, session.held, session.document.source
+        project, held, source = session.project, session.surveyed, session.document.source
         if not (project and held and source and awaits_comparison(session.document)):
             return
         table = session.source

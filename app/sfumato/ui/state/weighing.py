@@ -44,8 +44,8 @@ class WeighedSession(OpenSession, Protocol):
     steps: Steps
 
     @property
-    def held(self) -> SurveyedTable | None:
-        """The table as it is held."""
+    def surveyed(self) -> SurveyedTable | None:
+        """The open table, as far as it is known."""
 
     def shown_columns(self) -> ShownColumns | None:
         """Return what is known of all rows' columns, or of a sample of a long table."""
@@ -101,7 +101,7 @@ class Weighing(QObject):
     def ask(self) -> None:
         """Ask for the gauges of the present settings, after which `changed` is emitted."""
         session, document = self._session, self._session.document
-        held, attributes, sampled = session.held, session.attributes(), session.shown_columns()
+        held, attributes, sampled = session.surveyed, session.attributes(), session.shown_columns()
         if sampled is None or not document.recipients:
             self._answer.forget()
             return

@@ -335,7 +335,7 @@ def _proposed(
     """
     context.report(0.0, "Looking for what is the same in rows that belong together")
     price = None
-    if most_rows is None and (table := survey.table.held) is not None:
+    if most_rows is None and (table := survey.table.held_rows()) is not None:
         alone = document.with_unit(None)
         with suppress(SfumatoError):  # the unit or the policy say what is wrong
             price = price_of_unit(alone, table, columns, noise, Part(context, 0.1, 0.9))

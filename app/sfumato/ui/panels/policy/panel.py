@@ -209,7 +209,7 @@ class PolicyPanel(Panel):
 
     def _refresh(self, _changed: object = None) -> None:
         document = self.session.document
-        self.drawer.allow(self.session.held is not None)
+        self.drawer.allow(self.session.surveyed is not None)
         refused = {e.key for e in document.policy if unit_refusal(document, e) is not None}
         items = items_of(document, self._empty_entries(), refused)
         # A quasi-identifier has levels where nothing in the table is sensitive, too.
@@ -469,7 +469,7 @@ class PolicyPanel(Panel):
         source = session.survey
         begin = partial(_first_settings, session.document, source, attributes, mechanism)
         work = partial(begin, session.noise)
-        if not all(_is_quick(each, session.held, mechanism) for each in attributes):
+        if not all(_is_quick(each, session.surveyed, mechanism) for each in attributes):
             title = tr("Working out the protection of {name}", name=" + ".join(names))
             taken = session.unless_changed(text, protect)
             job = session.runner.run(title, work, taken, self._refuse, key=JOB)

@@ -139,9 +139,10 @@ class PlanProposer(QObject):
     def fill(self) -> None:
         """Put a plan on the empty board of a table that was just opened; nothing is asked."""
         session, words = self._session, tr("Fill the board")
-        document, table, opened = session.document, session.table, session.unplanned
-        session.unplanned = None
-        if table is None or session.held is not opened or table.rows > MOST_ROWS:
+        document, opened, session.unplanned = session.document, session.unplanned, None
+        if opened is None or session.surveyed is not opened:
+            return
+        if opened.table.held_rows(MOST_ROWS) is None:
             return
         if document.policy or document.recipients:
             return

@@ -295,7 +295,7 @@ class HierarchySection(QWidget):
 
     def _outcome(self, name: str, recipe: Recipe | None) -> DraftOutcome | None:
         """Return what comes of a column's hierarchy, or None while that is not known."""
-        table, at_hand = self._session.held, self._session.at_hand
+        table, at_hand = self._session.surveyed, self._session.at_hand
         if table is None or at_hand is None or recipe is None or name not in at_hand.columns:
             return None
         spec = self._session.document.column(name)
@@ -339,7 +339,7 @@ class HierarchySection(QWidget):
 
     def open_editor(self, name: str) -> HierarchyDialog | None:
         """Open the editor; None where there is no table to look at."""
-        if self._session.held is None:
+        if self._session.surveyed is None:
             return None
         dialog = HierarchyDialog(self._session, name, self.window())
         dialog.decided.connect(self._edit)
@@ -347,7 +347,7 @@ class HierarchySection(QWidget):
 
     def read_several(self) -> HierarchyFilesDialog | None:
         """Open the dialog that reads several files; None where there is no table to look at."""
-        if self._session.held is None:
+        if self._session.surveyed is None:
             return None
         dialog = HierarchyFilesDialog(self._session, self.window())
         dialog.decided.connect(self._take)

@@ -147,8 +147,8 @@ class BoardPage(LazyWidget):
 
     def refresh(self) -> None:
         """Show the cells at once, and ask for what has to be counted."""
-        self.pages.setCurrentIndex(0 if self.session.held is None else 1)
-        if self.session.held is None:
+        self.pages.setCurrentIndex(0 if self.session.surveyed is None else 1)
+        if self.session.surveyed is None:
             return
         self._refresh_shown()
         self.session.weighing.ask()

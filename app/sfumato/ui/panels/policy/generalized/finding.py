@@ -97,7 +97,7 @@ class NodeFinding(QObject):
 
     def _question(self) -> tuple[object, ...]:
         question = edits.question_of(self._session.document)
-        return (id(self._session.held), *question) if question else ()
+        return (id(self._session.surveyed), *question) if question else ()
 
     # ----- searching
 
