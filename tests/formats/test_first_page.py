@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.wording import share_in_words
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.bundles.contents import Generalized, SeenView
 from sfumato.formats.bundles.first_page import column_worth
 from sfumato.formats.bundles.readme import readme_of
 from sfumato.formats.terms import MOST_CHARACTERS, ReleaseTerms, TermsError
-from tests.formats.bundles import case, plain_contents
+from tests.formats.bundles import case, facts_of, plain_contents
 
 TERMS = ReleaseTerms(
     "Office for Statistics",
@@ -85,6 +88,20 @@ def test_an_example_is_the_published_chance():
     perturbation = case(400, level=0.6).contents.perturbations[0]
     size = len(perturbation.channel["domains"][0])
     assert f"stays so in {round(100 * (0.6 + 0.4 / size))} of 100 rows" in page
+
+
+def test_noise_is_as_large_in_the_example_as_in_the_promise():
+    frame = pd.DataFrame({"age": np.arange(60.0)})
+    spec = ColumnSpec("age", Role.SENSITIVE, Kind.NUMERIC)
+    column = encode_column(Table(frame), spec)
+    settings = {"covariance": [[8.747**2]], "measured": "stated"}
+    gaussian = mechanism_called("gaussian")
+    facts = facts_of(gaussian, [column.attribute], 1.0, settings)
+    told = replace(case(60).contents, table=Table(frame), columns=(spec,), perturbations=(facts,))
+    text = readme_of(told, {"age": "age"}, "csv").replace("\u202f", " ")
+    assert "the true number ± 8.74 " in text
+    assert "standard deviation of 8.74 for" in text
+    assert "8.75" not in text
 
 
 @pytest.mark.parametrize("level", [0.3, 0.8])

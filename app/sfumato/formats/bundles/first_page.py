@@ -13,10 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from sfumato.engine.core.columns import ColumnSpec, Leaves, Value, leaves_unperturbed
+from sfumato.engine.core.values import rounded_down
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.worth import WORTHLESS
 from sfumato.formats.bundles.contents import BundleContents, Perturbation
-from sfumato.formats.language import localized, said, worded
+from sfumato.formats.language import said, worded
 from sfumato.formats.terms import TERM_TITLES
 
 _SHOWN: Final = 24
@@ -174,7 +175,8 @@ def _randomised(perturbation: Perturbation, name: str) -> str:
     noise, channel = _noise(perturbation, name), perturbation.channel or {}
     if noise is not None:
         return worded(
-            "the true number ± {spread} (the noise's standard deviation)", spread=_number(noise[0])
+            "the true number ± {spread} (the noise's standard deviation)",
+            spread=rounded_down(noise[0]),  # as the promise tells it
         )
     if "transition" not in channel:
         return worded("a value may show another")
@@ -251,9 +253,3 @@ def _share_of_matrix(channel: Mapping[str, Any]) -> float | None:
 def _value(value: Value | None) -> str:
     text = "" if value is None else str(value)
     return in_markdown(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
-
-
-def _number(number: float) -> str:
-    """Return a number by three of its digits."""
-    digits = 2 - math.floor(math.log10(number)) if number > 0.0 else 0
-    return localized(f"{round(number, digits):,.{max(0, digits)}f}")
