@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -136,3 +137,17 @@ def test_a_level_is_stated_by_the_size_of_the_noise(qtbot, panel):
     recipient = panel.session.document.recipients[0]
     assert recipient.statements["age"] == {"noise_spread": 50.0}
     assert "age ±\u202f50" in editor.meaning.texts[1]
+
+
+def test_how_well_the_mean_is_known_counts_what_the_bounds_cut_off(qtbot, panel):
+    editor, ages = panel.page.editor, payroll_table().frame["age"]
+
+    def within():
+        return float(re.search(r"to within ±\s?([\d.]+)", editor.meaning.texts[2])[1])
+
+    before = within()
+    enter(panel.page.settings.fields["highest"].spin, "30")
+    wait_for_jobs(qtbot, panel.session)
+    moved = ages.mean() - ages.clip(0, 30).mean()
+    assert before < moved
+    assert moved <= within() < moved + before

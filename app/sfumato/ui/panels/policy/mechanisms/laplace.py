@@ -201,10 +201,15 @@ class LaplaceEditor(LevelEditor):
         return f"{self.consequence_of(level)} {here}".strip(), self._usefulness(level)
 
     def _usefulness(self, level: float) -> str:
-        if self._attributes[0].numbers is None:
+        numbers = self._attributes[0].numbers
+        if numbers is None:
             return ""
-        rows = self._attributes[0].present
+        rows, known = self._attributes[0].present, numbers[np.isfinite(numbers)]
         error = NORMAL_95 * self._spread(level) / math.sqrt(max(rows, 1))
+        if known.size:  # numbers beyond the bounds are released as these, which moves the mean
+            grid = MECHANISM.grid(self._attributes, self._settings)
+            shown = grid.numbers(grid.places(known).astype(np.int64))
+            error += abs(float(shown.mean() - known.mean()))
         return mean_known(self._attributes[0], plus_minus(amount(error)))
 
     def consequence_of(self, level: float) -> str:
