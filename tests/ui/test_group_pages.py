@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.answers import Answer, AnswerTable, CellKind, GivenName
 from sfumato.analysis.coarsening.views import with_levels, with_proposed_hierarchies
 from sfumato.analysis.questions import question_called
 from sfumato.engine.disclosure.group_privacy import PrivacyTest
@@ -16,7 +17,7 @@ from sfumato.engine.generalization.hierarchies import Intervals
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry, Recipient
-from sfumato.ui.panels.audit.pages.answer import page_of
+from sfumato.ui.panels.audit.pages.answer import AnswerView, page_of
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.groups import KnowledgeButton
@@ -278,6 +279,19 @@ def test_a_level_that_cannot_be_met_is_said_on_the_page(qtbot, made):
     page.session.undo()
     wait_for_jobs(qtbot, page.session)
     assert not page.trouble.isVisible()
+
+
+def test_a_column_that_is_called_like_a_heading_has_a_place_of_its_own(qtbot, session):
+    columns = {"Records": CellKind.COUNT, GivenName("Records"): CellKind.VALUE}
+    table = AnswerTable(columns, [(12, "on tape")])
+    view = AnswerView(session.chooser, "Groups")
+    qtbot.addWidget(view)
+    view.show_answer(Answer((), tables=(table,)))
+    model = view.tables[0].model()
+    headings = [model.headerData(at, Qt.Orientation.Horizontal) for at in range(2)]
+    assert headings == ["Records", "Records"]
+    assert [model.index(0, at).data() for at in range(2)] == ["12", "on tape"]
+    assert table.without_values.texts == (("12",),)
 
 
 # ----- count queries

@@ -57,6 +57,18 @@ class CellKind(StrEnum):
         return grouped(cell) if self is CellKind.COUNT else localized(f"{cell:.4g}")
 
 
+class GivenName(str):
+    """A heading that somebody gave, as a column's name or a holder's: none of ours equals it."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GivenName) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash((GivenName, str(self)))
+
+
 @dataclass(frozen=True)
 class AnswerTable:
     """Figures line by line.
@@ -64,7 +76,7 @@ class AnswerTable:
     Parameters
     ----------
     columns
-        Each column's heading, and what its cells are.
+        Each column's heading, a sentence or a `GivenName`, and what its cells are.
     rows
         The cells, a tuple for each line; names are texts, words to be translated are sentences.
     inside
@@ -87,7 +99,7 @@ class AnswerTable:
     @property
     def header(self) -> tuple[str, ...]:
         """The headings in the language spoken."""
-        return tuple(map(said, self.columns))
+        return tuple(str(one) if isinstance(one, GivenName) else said(one) for one in self.columns)
 
     @property
     def texts(self) -> tuple[tuple[str, ...], ...]:

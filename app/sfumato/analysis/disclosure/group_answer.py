@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind, Severity
+from sfumato.analysis.answers import (
+    Answer,
+    AnswerFigure,
+    AnswerTable,
+    CellKind,
+    GivenName,
+    Severity,
+)
 from sfumato.analysis.disclosure.attacker import Attacked
 from sfumato.analysis.disclosure.small_groups import (
     RiskAnswer,
@@ -187,8 +194,7 @@ def groups_table(
         [Sentence("yes") if each else Sentence("no") for each in away],
     ]
     for public in counted.attributes:
-        heading = public.name if public.name not in columns else f"{public.name} "
-        columns[heading] = CellKind.VALUE
+        columns[GivenName(public.name)] = CellKind.VALUE
         shown.append([public.value(int(code)) for code in public.codes[groups]])
     return AnswerTable(columns, list(zip(*shown, strict=True)))
 

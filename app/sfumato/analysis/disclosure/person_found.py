@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind, Severity
+from sfumato.analysis.answers import (
+    Answer,
+    AnswerFigure,
+    AnswerTable,
+    CellKind,
+    GivenName,
+    Severity,
+)
 from sfumato.analysis.disclosure.person_rows import KnownFact
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
@@ -415,7 +422,7 @@ def answer_of(document: Document, found: PersonFound) -> Answer:
 def _rows_table(found: PersonFound) -> Iterator[AnswerTable]:
     """Yield the likeliest rows with what is known of the person; for the custodian's eyes."""
     facts = (fact.column for fact in found.knowledge.facts)
-    known = {f"{name}\u200b": found.shown[name] for name in facts}
+    known = {GivenName(name): found.shown[name] for name in facts}
     if known and len(found.shown):
         columns: dict[str, CellKind] = {
             Sentence("Row"): CellKind.VALUE,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sfumato.analysis.answers import Answer, AnswerTable, CellKind, Severity
+from sfumato.analysis.answers import Answer, AnswerTable, CellKind, GivenName, Severity
 from sfumato.engine.core.errors import DiversityError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
@@ -325,7 +325,7 @@ def _broken(found: Beside) -> Iterator[AnswerTable]:
     columns: dict[str, CellKind] = {
         Sentence("Values left"): CellKind.VALUE,
         Sentence("Left"): CellKind.COUNT,
-        **{f"{each.holder}\u200b": CellKind.VALUE for each in found.holders},
+        **{GivenName(each.holder): CellKind.VALUE for each in found.holders},
         Sentence("Caused by"): CellKind.TEXT,
         Sentence("Alike"): CellKind.COUNT,
     }

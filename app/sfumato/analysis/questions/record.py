@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind
+from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind, GivenName
 from sfumato.analysis.questions.question import AskedNumber, AuditQuestion, Topic
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
@@ -54,7 +54,7 @@ def _answer_of(path: RecordPath) -> Answer:
     }
     rows: list[tuple[Any, ...]] = [(one.recipient, one.trust, one.value) for one in path.stops]
     if any(one.alike for one in path.stops):
-        columns |= {f"{name}\u200b": CellKind.VALUE for name in path.stops[0].public}
+        columns |= {GivenName(name): CellKind.VALUE for name in path.stops[0].public}
         columns[Sentence("Records alike")] = CellKind.COUNT
         beside = [(*one.public.values(), one.alike) for one in path.stops]
         rows = [(*row, *more) for row, more in zip(rows, beside, strict=True)]

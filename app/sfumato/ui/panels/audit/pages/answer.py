@@ -17,7 +17,6 @@ from sfumato.analysis.disclosure.small_groups import grouped_entries
 from sfumato.analysis.questions.question import AskedNumber, AuditQuestion
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.formats.language import said
 from sfumato.plots.figure import builder
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import apart, spoken
@@ -110,18 +109,20 @@ class AnswerView(QWidget):
 
 def _frame_of(told: AnswerTable) -> pd.DataFrame:
     """Return a table as it is sorted: numbers as such, shares in %."""
-    shown: dict[str, pd.Series] = {}
-    for place, (heading, kind) in enumerate(told.columns.items()):
-        cells, name = [row[place] for row in told.rows], said(heading)
+    names = list(told.header)
+    shown: list[pd.Series] = []
+    for place, kind in enumerate(told.columns.values()):
+        cells = [row[place] for row in told.rows]
         if kind is CellKind.SHARE and None not in cells:
-            shown[f"{name}, %"] = pd.Series(np.round(100.0 * np.array(cells), 1))
+            names[place] += ", %"
+            shown.append(pd.Series(np.round(100.0 * np.array(cells), 1)))
         elif kind is CellKind.NUMBER and None not in cells:
-            shown[name] = pd.Series([float(f"{cell:.4g}") for cell in cells])
+            shown.append(pd.Series([float(f"{cell:.4g}") for cell in cells]))
         elif kind is CellKind.VALUE or (kind is CellKind.COUNT and None not in cells):
-            shown[name] = pd.Series(cells, dtype=object if kind is CellKind.VALUE else None)
+            shown.append(pd.Series(cells, dtype=object if kind is CellKind.VALUE else None))
         else:
-            shown[name] = pd.Series([row[place] for row in told.texts])
-    return pd.DataFrame(shown)
+            shown.append(pd.Series([row[place] for row in told.texts]))
+    return pd.DataFrame(dict(enumerate(shown))).set_axis(names, axis=1)
 
 
 class AnswerPage(AuditPage):
