@@ -482,7 +482,7 @@
 <context>
     <name>Audit</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+49"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+39"/>
         <source>exact test</source>
         <translation>exakter Test</translation>
     </message>
@@ -528,12 +528,12 @@
         <translation>Ein neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/count_queries.py" line="+149"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/count_queries.py" line="+150"/>
         <source>Count queries</source>
         <translation>Auszählungen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+5"/>
         <source>Counting released values</source>
         <translation>Freigegebene Werte werden ausgezählt</translation>
     </message>
@@ -553,22 +553,12 @@
         <translation>Wo andere Tabellen über dieselben Personen veröffentlicht haben, zeigt diese Seite, was alle zusammen verraten. Fügen Sie sie unter Regelwerk, Vergröberte Tabelle hinzu.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+7"/>
-        <source>Small groups</source>
-        <translation>Kleine Gruppen</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>Examining small groups</source>
-        <translation>Kleine Gruppen werden geprüft</translation>
-    </message>
-    <message>
-        <location line="+130"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+94"/>
         <source>{test}, were no record repeated</source>
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+165"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/leak.py" line="+164"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -643,7 +633,7 @@
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+167"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+29"/>
         <source>Nothing to examine yet</source>
         <translation>Noch nichts zu prüfen</translation>
     </message>
@@ -653,7 +643,7 @@
         <translation>Sobald ein sensibles Merkmal mit einer Liste von Werten ein Verfahren hat und jemand es erhalten soll, zeigt diese Seite, was seine kleinen Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+74"/>
+        <location filename="../../app/sfumato/ui/panels/audit/panel.py" line="+75"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
@@ -708,7 +698,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+132"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/answer.py" line="+133"/>
         <source>Nothing to answer yet</source>
         <translation>Noch gibt es nichts zu beantworten</translation>
     </message>
@@ -1017,7 +1007,7 @@
 <context>
     <name>CountQueriesPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/count_queries.py" line="+11"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/count_queries.py" line="+10"/>
         <source>Ask</source>
         <translation>Fragen</translation>
     </message>
@@ -1042,12 +1032,12 @@
         <translation>Vergleichen</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+55"/>
         <source>Answering 5,000 random queries</source>
         <translation>5.000 zufällige Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+44"/>
         <source>Comparing plain with protected releases</source>
         <translation>Einfache und geschützte Freigaben werden verglichen</translation>
     </message>
@@ -1055,7 +1045,7 @@
 <context>
     <name>CountsPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/counts_page.py" line="+94"/>
+        <location filename="../../app/sfumato/ui/panels/releases/counts_page.py" line="+93"/>
         <source>Drag columns into the rows and columns of the table, or choose one and press a button; R, C and Delete do the same. Only columns with stated values can be counted by.</source>
         <translation>Ziehen Sie Spalten in die Zeilen und Spalten der Tabelle, oder wählen Sie eine und drücken Sie eine Schaltfläche; R, C und Entf tun dasselbe. Gezählt werden kann nur nach Spalten mit angegebenen Werten.</translation>
     </message>
@@ -1339,7 +1329,7 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+320"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+305"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
@@ -2093,7 +2083,7 @@
 <context>
     <name>GroupRiskPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="-113"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="-71"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
@@ -2113,38 +2103,27 @@
         <translation>Test</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <source>The relative error that an estimate should exceed</source>
-        <translation>Der relative Fehler, den ein Schätzwert überschreiten soll</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>How often it should, on either side</source>
-        <translation>Wie oft das auf jeder Seite geschehen soll</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location line="+6"/>
         <source>&amp;Test</source>
         <translation>&amp;Test</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location line="-5"/>
         <source>How a group is examined</source>
         <translation>Wie eine Gruppe geprüft wird</translation>
     </message>
     <message>
-        <location line="+14"/>
-        <location line="+4"/>
+        <location line="+11"/>
         <source>Groups</source>
         <translation>Gruppen</translation>
     </message>
     <message>
-        <location line="-3"/>
+        <location line="+1"/>
         <source>Choose a group to see its true distribution beside the reconstructed one.</source>
         <translation>Wählen Sie eine Gruppe, um ihre wahre Verteilung neben der rekonstruierten zu sehen.</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+38"/>
         <source>Moving p, ε, δ and size</source>
         <translation>p, ε, δ und Größe verändern</translation>
     </message>
@@ -3060,7 +3039,7 @@
 <context>
     <name>KnowledgeButton</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="-127"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/groups.py" line="+16"/>
         <source>What the attacker knows</source>
         <translation>Was der Angreifer weiß</translation>
     </message>
@@ -6585,7 +6564,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Policy</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/adoption.py" line="+528"/>
+        <location filename="../../app/sfumato/ui/panels/policy/adoption.py" line="+527"/>
         <source>{level}, adopted</source>
         <translation>{level}, übernommen</translation>
     </message>
@@ -7420,7 +7399,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/node_list.py" line="+73"/>
-        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+173"/>
+        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+172"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -8106,7 +8085,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+269"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -8500,7 +8478,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+252"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+290"/>
         <source>Or state the level exactly, by any of these:</source>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
@@ -8561,7 +8539,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffentlichkeit</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+205"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+473"/>
         <source>Uncertainty if normal</source>
         <translation>Unsicherheit bei Normalverteilung</translation>
     </message>
@@ -8582,7 +8560,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+50"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="+201"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="+217"/>
         <source>Moves {parts}, typically.</source>
         <translation>Verschiebt typischerweise {parts}.</translation>
     </message>
@@ -8597,13 +8575,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location line="-373"/>
+        <location line="-372"/>
         <source>Size of the noise</source>
         <translation>Stärke des Rauschens</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="-143"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="-160"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+275"/>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
@@ -8624,12 +8602,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie Streuungen an, die ohne diese Tabelle bekannt sind, etwa aus veröffentlichten Statistiken: Sobald die letzte eingetragen ist, gelten sie alle. Das Rauschen jeder Spalte wird dann unabhängig gezogen.</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+27"/>
         <source>Use it</source>
         <translation>Verwenden</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Noise turns whole numbers into fractions and may make small ones negative. Rounding and bounds avoid this, but several rounded or bounded releases together reveal a little more than one.</source>
         <translation>Rauschen macht aus ganzen Zahlen Brüche und kann kleine negativ machen. Rundung und Grenzen vermeiden das, aber mehrere gerundete oder begrenzte Freigaben verraten zusammen etwas mehr als eine.</translation>
     </message>
@@ -8644,7 +8622,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Zahlen seien</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+70"/>
         <source>One attribute does not help to clear the noise from another. At σ² = 1 the best estimate leaves {own} of the variance open; with noise of its own for each, it would be {other}.</source>
         <translation>Ein Merkmal hilft nicht, das Rauschen aus einem anderen zu entfernen. Bei σ² = 1 lässt der beste Schätzwert {own} der Varianz offen; mit eigenem Rauschen für jedes wären es {other}.</translation>
     </message>
@@ -8669,7 +8647,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gemessen wird, was die Rundung preisgibt</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+59"/>
         <source>Add noise</source>
         <translation>Rauschen hinzufügen</translation>
     </message>
@@ -8684,13 +8662,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In dieser Tabelle gewinnt der beste lineare Schätzwert {share} der Unterschiede zwischen den Personen zurück.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="+246"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="+245"/>
         <source>A whole matrix, or a block</source>
         <translation>Eine ganze Matrix oder ein Block</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+260"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+259"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -8725,25 +8703,23 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Transponieren</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-22"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+10"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="-209"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum geltenden Stand</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="+51"/>
         <source>Every column sums to 1. This matrix is in force.</source>
         <translation>Jede Spalte summiert sich zu 1. Diese Matrix gilt.</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+161"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+137"/>
         <source>{count} more are marked.</source>
         <translation>{count} weitere sind gekennzeichnet.</translation>
     </message>
     <message>
-        <location line="+75"/>
+        <location line="+71"/>
         <source>The other</source>
         <translation>Die andere</translation>
     </message>
@@ -8779,12 +8755,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wurde dieses Merkmal früher mit einer anderen Matrix freigegeben? Lässt sich eine der beiden aus der anderen gewinnen, so verraten beide zusammen nicht mehr als die bessere.</translation>
     </message>
     <message>
-        <location line="-116"/>
-        <source>Until this is corrected, the previous matrix stays in force.</source>
-        <translation>Bis das berichtigt ist, gilt die bisherige Matrix.</translation>
-    </message>
-    <message>
-        <location line="+121"/>
+        <location line="+5"/>
         <source>Paste the other matrix</source>
         <translation>Andere Matrix einfügen</translation>
     </message>
@@ -8859,7 +8830,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Matrix selbst</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="-4"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+205"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
@@ -8869,7 +8840,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Viertel davon</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="-381"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="-379"/>
         <source>Original value</source>
         <translation>Wahrer Wert</translation>
     </message>
@@ -9039,7 +9010,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-169"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-166"/>
         <source>Find a value</source>
         <translation>Wert suchen</translation>
     </message>
@@ -9059,7 +9030,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unbekannte Werte entfernen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Solve again</source>
         <translation>Erneut lösen</translation>
     </message>
@@ -9094,7 +9065,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenzen der Werte</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+120"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+118"/>
         <source>These limits were solved for other values of the attribute.</source>
         <translation>Diese Grenzen wurden für andere Werte des Merkmals gelöst.</translation>
     </message>
@@ -9116,12 +9087,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation> und {count} weitere</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <source>Until this is corrected, the previous limits stay in force.</source>
-        <translation>Bis das berichtigt ist, gelten die bisherigen Grenzen.</translation>
-    </message>
-    <message>
-        <location line="+49"/>
+        <location line="+52"/>
         <source>Solving the limits of {count} {count:value|values}…</source>
         <translation>Die Grenzen von {count} {count:Wert|Werten} werden gelöst&#xa0;…</translation>
     </message>
@@ -9141,7 +9107,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In der Zwischenablage ist kein Text.</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+45"/>
         <source>Nothing released makes a value more likely than its limit allows, nor less likely by the same factor.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt, oder um denselben Faktor weniger wahrscheinlich.</translation>
     </message>
@@ -9437,7 +9403,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-502"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="-496"/>
         <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities, which recipients see, disclose at most ε0; every limit includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die Empfänger sehen, verraten höchstens ε0; jede Grenze enthält das.</translation>
     </message>
@@ -9562,12 +9528,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+288"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+285"/>
         <source>{suspicion} A row of a resampled group says nothing about its own person.</source>
         <translation>{suspicion} Eine Zeile einer neu gezogenen Gruppe sagt nichts über ihre eigene Person.</translation>
     </message>
     <message>
-        <location line="-451"/>
+        <location line="-438"/>
         <source>Computes how often an estimate is truly off, for whatever a group of this size could hold.</source>
         <translation>Berechnet, wie oft ein Schätzwert tatsächlich abweicht, was auch immer eine Gruppe dieser Größe enthalten könnte.</translation>
     </message>
@@ -9650,7 +9616,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Größter Anteil eines Werts</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+25"/>
         <source>What a group must keep to itself</source>
         <translation>Was eine Gruppe für sich behalten muss</translation>
     </message>
@@ -9660,7 +9626,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was sich in dieser Tabelle ändert</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+57"/>
         <source>Groups are prepared for any share, so few of their records are drawn.</source>
         <translation>Gruppen werden auf jeden Anteil vorbereitet, daher werden wenige ihrer Datensätze gezogen.</translation>
     </message>
@@ -9675,22 +9641,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In diesen Gruppen noch nicht gemessen: Bis dahin werden sie auf jeden Anteil vorbereitet.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="-87"/>
         <source>Until this is corrected, the previous settings stay in force.</source>
         <translation>Bis das berichtigt ist, gelten die bisherigen Einstellungen.</translation>
     </message>
     <message>
-        <location line="+81"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+85"/>
         <source>Measuring the largest shares</source>
         <translation>Die größten Anteile werden gemessen</translation>
     </message>
     <message>
-        <location line="+89"/>
+        <location line="+90"/>
         <source>Protect small groups</source>
         <translation>Kleine Gruppen schützen</translation>
     </message>
     <message>
-        <location line="-161"/>
+        <location line="-163"/>
         <source>Weighing this test…</source>
         <translation>Dieser Test wird bewertet&#xa0;…</translation>
     </message>
@@ -9710,7 +9676,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zählabfragen zu {name} werden gestellt</translation>
     </message>
     <message>
-        <location line="+82"/>
+        <location line="+84"/>
         <source>All that are released</source>
         <translation>Alle, die freigegeben werden</translation>
     </message>
@@ -9885,7 +9851,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location line="+70"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+127"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+128"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
@@ -10256,7 +10222,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/views_picture.py" line="+119"/>
+        <location filename="../../app/sfumato/ui/panels/policy/views_picture.py" line="+118"/>
         <source>Recipient to move</source>
         <translation>Zu verschiebender Empfänger</translation>
     </message>
@@ -10361,7 +10327,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zwischen welchen Grenzen die Zahlen liegen</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+42"/>
         <source>The table is not used, so the bounds disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht herangezogen; die Grenzen verraten also über niemanden etwas.</translation>
     </message>
@@ -10381,7 +10347,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie Grenzen ein, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+36"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
     </message>
@@ -10462,7 +10428,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kapitel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-136"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-137"/>
         <source>A plan for all releases</source>
         <translation>Ein Plan für alle Freigaben</translation>
     </message>
@@ -10512,7 +10478,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Tafel füllen</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+40"/>
         <source>See what changes…</source>
         <translation>Änderungen ansehen …</translation>
     </message>
@@ -10523,13 +10489,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-76"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-57"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-58"/>
         <location line="+9"/>
         <source>Make this safe</source>
         <translation>Sicher machen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+39"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+40"/>
         <source>Nothing is missing: the plan is the one you have.</source>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
     </message>
@@ -10587,7 +10553,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ziehen Sie, um die Einstellungen höher oder niedriger zu machen, oder drücken Sie Strg+Umschalt+Auf und Strg+Umschalt+Ab.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/state/weighing.py" line="+113"/>
+        <location filename="../../app/sfumato/ui/state/weighing.py" line="+120"/>
         <source>Working out what everybody gets</source>
         <translation>Es wird berechnet, was alle bekommen</translation>
     </message>
@@ -11022,7 +10988,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QueryForm</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/count_queries.py" line="-168"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/count_queries.py" line="-206"/>
         <source>any</source>
         <translation>beliebig</translation>
     </message>
@@ -11159,7 +11125,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Für jeden Empfänger ist alles bereit.</translation>
     </message>
     <message>
-        <location line="-16"/>
+        <location line="+21"/>
+        <source>Worthless</source>
+        <translation>Wertlos</translation>
+    </message>
+    <message>
+        <location line="+4"/>
+        <source>{word}: {text}</source>
+        <translation>{word}: {text}</translation>
+    </message>
+    <message>
+        <location line="-41"/>
         <source>Not ready: {names}. Resolve what is marked as danger, or give a reason for releasing.</source>
         <translation>Nicht bereit: {names}. Beheben Sie, was als Gefahr gekennzeichnet ist, oder begründen Sie die Freigabe.</translation>
     </message>
@@ -11174,27 +11150,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{names} und {count} weitere</translation>
     </message>
     <message>
-        <location line="+14"/>
-        <source>Danger: {text}</source>
-        <translation>Gefahr: {text}</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Caution: {text}</source>
-        <translation>Warnung: {text}</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Good: {text}</source>
-        <translation>Gut: {text}</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>Worthless: {text}</source>
-        <translation>Wertlos: {text}</translation>
-    </message>
-    <message>
-        <location line="+7"/>
+        <location line="+21"/>
         <source>Accepted: {reason}</source>
         <translation>Angenommen: {reason}</translation>
     </message>
@@ -11257,7 +11213,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Tabelle und Verzeichnis</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+19"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
@@ -11292,12 +11248,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Warnung|Warnungen}</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <source>Good</source>
-        <translation>Gut</translation>
-    </message>
-    <message>
-        <location line="+5"/>
+        <location line="+6"/>
         <source>{count} worthless</source>
         <translation>{count} wertlos</translation>
     </message>
@@ -12142,7 +12093,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{share} ± {error:.1f}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="+52"/>
+        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="+50"/>
         <source>This holds for whoever knows nothing of how many people are in the same classes of several tables. Public counts of them, and columns that several tables share, tell something of it.</source>
         <translation>Das gilt für alle, die nichts darüber wissen, wie viele Personen in denselben Klassen mehrerer Tabellen sind. Öffentliche Zählungen darüber und Spalten, die mehrere Tabellen gemeinsam haben, verraten etwas davon.</translation>
     </message>
@@ -12447,12 +12398,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufe anheben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/tables/generalized_table.py" line="+126"/>
+        <location filename="../../app/sfumato/analysis/tables/generalized_table.py" line="+121"/>
         <source>Measuring what is lost</source>
         <translation>Der Verlust wird gemessen</translation>
     </message>
     <message>
-        <location line="+70"/>
+        <location line="+66"/>
         <location line="+8"/>
         <source>Criteria</source>
         <translation>Kriterien</translation>
@@ -12495,8 +12446,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+137"/>
-        <location line="+318"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+136"/>
+        <location line="+315"/>
         <source>all rows with the same {unit}</source>
         <translation>alle Zeilen mit gleichem {unit}</translation>
     </message>
@@ -12685,9 +12636,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+1"/>
-        <location filename="../../app/sfumato/commands/recipients.py" line="+294"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="+293"/>
         <location filename="../../app/sfumato/project/approval.py" line="+217"/>
-        <location filename="../../app/sfumato/project/release/release.py" line="+472"/>
+        <location filename="../../app/sfumato/project/release/release.py" line="+471"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -12713,8 +12664,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>ε insgesamt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-297"/>
-        <location line="+318"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-294"/>
+        <location line="+315"/>
         <source>one record</source>
         <translation>einen Datensatz</translation>
     </message>
@@ -12922,7 +12873,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie es so an, wie die Tabelle es schreibt; mehrere werden durch | getrennt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/person_found.py" line="+105"/>
+        <location filename="../../app/sfumato/analysis/disclosure/person_found.py" line="+112"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
         <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
@@ -13467,7 +13418,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-112"/>
-        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-406"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-403"/>
         <source>How it is read</source>
         <translation>Wie sie gelesen wird</translation>
     </message>
@@ -13745,7 +13696,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gleiche Datensätze werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+322"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="+66"/>
         <source>Asked for: Chernoff&apos;s upper bound on the chance that an attacker&apos;s estimate is off by more than {epsilon:.0%} is at least {delta:.0%}.</source>
         <translation>Verlangt ist: Chernoffs obere Schranke für die Wahrscheinlichkeit, dass die Schätzung eines Angreifers um mehr als {epsilon:.0%} abweicht, beträgt mindestens {delta:.0%}.</translation>
     </message>
@@ -13755,7 +13706,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verlangt ist: Die Schätzung eines Angreifers für den Anteil eines Werts in einer Gruppe ist in mindestens {delta:.0%} der Fälle um mehr als {epsilon:.0%} zu hoch und ebenso oft um mehr als das zu niedrig; oder sie liegt, wo ein Wert für beides zu selten ist, in mindestens {nearly:.0%} der Fälle auf einer Seite daneben.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+316"/>
         <source>With {column} at level {level}, {classes} {classes:class|classes}</source>
         <translation>Mit {column} auf Stufe {level}, {classes} {classes:Klasse|Klassen}</translation>
     </message>
@@ -13770,7 +13721,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit {column} in {bins} {bins:Klasse|Klassen}</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="+17"/>
         <source>Whoever knows {names} of a person tells groups of people alike apart, by what the recipient sees of these.</source>
         <translation>Wer von einer Person {names} kennt, unterscheidet Gruppen gleicher Personen nach dem, was der Empfänger davon sieht.</translation>
     </message>
@@ -13790,7 +13741,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Weniger freigeben</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+53"/>
         <source>In none of the {groups:,} {groups:group|groups} of people alike can {recipient} estimate the shares of {name} closely.</source>
         <translation>In keiner der {groups:,} {groups:Gruppe|Gruppen} gleicher Personen kann {recipient} die Anteile von {name} genau schätzen.</translation>
     </message>
@@ -13860,17 +13811,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/all_rows.py" line="+190"/>
+        <location filename="../../app/sfumato/analysis/all_rows.py" line="+194"/>
         <source>Counting combinations of values</source>
         <translation>Kombinationen von Ausprägungen werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+44"/>
+        <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+42"/>
         <source>The classes are counted</source>
         <translation>Die Klassen sind gezählt</translation>
     </message>
     <message>
-        <location line="+187"/>
+        <location line="+186"/>
         <source>No k is stated for any recipient.</source>
         <translation>Für keinen Empfänger ist ein k festgelegt.</translation>
     </message>
@@ -14279,7 +14230,7 @@ Rückgabewerte:
         <translation>{place} übernommen. Das Freigabeverzeichnis hält es mit der nächsten Freigabe fest.</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+34"/>
         <source>Give --column once for each attribute, in their order.</source>
         <translation>Geben Sie --column einmal für jedes Merkmal an, in dessen Reihenfolge.</translation>
     </message>
@@ -14540,7 +14491,7 @@ Rückgabewerte:
         <translation>bewerten, was laut Freigabeverzeichnis freigegeben wurde, statt dessen, was das Regelwerk plant</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+8"/>
         <source>a member of the coalition, in place of all recipients; may be given several times</source>
         <translation>ein Mitglied der Koalition statt aller Empfänger; kann mehrmals angegeben werden</translation>
     </message>
@@ -14600,12 +14551,12 @@ Rückgabewerte:
         <translation>Kein sensibles Merkmal des Regelwerks ist in allen Zeilen gleich, die einen Wert einer anderen Spalte teilen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="+8"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="+10"/>
         <source>the person&apos;s class in the table of a holder, by what it shows, parted by commas; the holder of our own table is called ours; once for each table</source>
         <translation>die Klasse der Person in der Tabelle eines Inhabers, durch das, was sie zeigt, mit Kommas getrennt; der Inhaber unserer Tabelle heißt ours; einmal für jede Tabelle</translation>
     </message>
     <message>
-        <location line="+88"/>
+        <location line="+90"/>
         <source>{gloss} (default: {usual:g})</source>
         <translation>{gloss} (Standard: {usual:g})</translation>
     </message>
@@ -14700,8 +14651,7 @@ Rückgabewerte:
         <translation>Bewerten, was die unverändert freigegebenen Spalten über die sensiblen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="-247"/>
-        <location filename="../../app/sfumato/commands/groups.py" line="+92"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="-251"/>
         <source>may be repeated; without it, all</source>
         <translation>mehrfach möglich; ohne Angabe alle</translation>
     </message>
@@ -14739,7 +14689,7 @@ Rückgabewerte:
         <translation>Die ganze Arbeit am Beispiel vorführen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/demo.py" line="+33"/>
+        <location filename="../../app/sfumato/commands/demo.py" line="+34"/>
         <source>The sample is made up: nobody can be found in it.</source>
         <translation>Das Beispiel ist erfunden: Niemand kann darin gefunden werden.</translation>
     </message>
@@ -14794,7 +14744,7 @@ Rückgabewerte:
         <translation>Überprüft   {path} ({checks} {checks:Prüfung|Prüfungen})</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+19"/>
         <source>Qt is not installed, so there are no pictures of the window.</source>
         <translation>Qt ist nicht installiert, daher gibt es keine Bilder des Fensters.</translation>
     </message>
@@ -14819,7 +14769,7 @@ Rückgabewerte:
         <translation>Sichere Vergröberungen der Tabelle suchen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+41"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+40"/>
         <source>average level</source>
         <translation>mittlere Stufe</translation>
     </message>
@@ -14917,7 +14867,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+27"/>
-        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+196"/>
+        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+189"/>
         <source>Column {column} has no hierarchy.</source>
         <translation>Spalte {column} hat keine Hierarchie.</translation>
     </message>
@@ -15014,7 +14964,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+159"/>
+        <location line="+158"/>
         <source>The table is long and read in parts. Values were counted in all rows; what else the proposals rest on, and which columns follow from others, was determined from {rows:,} {rows:row|rows}. Rows that belong together were not searched for.</source>
         <translation>Die Tabelle ist lang und wird in Teilen gelesen. Werte wurden in allen Zeilen gezählt; worauf Vorschläge sonst beruhen und welche Spalten aus anderen folgen, wurde aus {rows:,} {rows:Zeile|Zeilen} bestimmt. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -15089,7 +15039,7 @@ Rückgabewerte:
         <translation>Prüfen, was Anzahlen mit Laplace-Rauschen über kleine Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+98"/>
+        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+99"/>
         <source>No group has more than {size:,} {size:record|records}.</source>
         <translation>Keine Gruppe hat mehr als {size:,} {size:Datensatz|Datensätze}.</translation>
     </message>
@@ -15119,13 +15069,13 @@ Rückgabewerte:
         <translation>Zu niedrig</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+363"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="+69"/>
         <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+1"/>
         <source>Within ε</source>
         <translation>Innerhalb von ε</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+64"/>
+        <location line="-33"/>
         <source>Most frequent</source>
         <translation>Am häufigsten</translation>
     </message>
@@ -15173,7 +15123,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/questions/others.py" line="+23"/>
-        <location filename="../../app/sfumato/commands/others.py" line="+77"/>
+        <location filename="../../app/sfumato/commands/others.py" line="+76"/>
         <source>this table</source>
         <translation>diese Tabelle</translation>
     </message>
@@ -15332,7 +15282,7 @@ Rückgabewerte:
         <translation>mit --counts: wie sie heißen (Standard: der Name der Datei)</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-259"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="-103"/>
         <source>no public column</source>
         <translation>keine öffentliche Spalte</translation>
     </message>
@@ -15422,22 +15372,12 @@ Rückgabewerte:
         <translation>Auszählungen aus jeder Freigabe beantworten, mit der Wahrheit daneben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/groups.py" line="+5"/>
-        <source>relative error (default: what the policy promises groups, or {EPSILON:g})</source>
-        <translation>relativer Fehler (Standard: was das Regelwerk Gruppen zusagt, oder {EPSILON:g})</translation>
-    </message>
-    <message>
-        <location line="+8"/>
-        <source>how often it should be exceeded on either side (default: as the policy promises, or {DELTA:g})</source>
-        <translation>wie oft er auf jeder Seite überschritten werden soll (Standard: wie das Regelwerk zusagt, oder {DELTA:g})</translation>
-    </message>
-    <message>
-        <location line="+5"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="+1"/>
         <source>the test (default: exact)</source>
         <translation>der Test (Standard: exact)</translation>
     </message>
     <message>
-        <location line="+53"/>
+        <location filename="../../app/sfumato/commands/groups.py" line="+83"/>
         <source>Condition {place} is not of the form COLUMN=VALUE.</source>
         <translation>Bedingung {place} hat nicht die Form SPALTE=WERT.</translation>
     </message>
@@ -15640,7 +15580,7 @@ Rückgabewerte:
         <translation>Den Plan eines Empfängers und seine Schlüssel schreiben, für einen Rechnerverbund, der das Projekt nie sieht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+82"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+80"/>
         <source>Whoever holds the key file can tell which released values are true: treat it like the data. The ledger counts the two files as a release.</source>
         <translation>Wer die Schlüsseldatei hat, kann sagen, welche freigegebenen Werte wahr sind: Behandeln Sie sie wie die Daten. Das Freigabeverzeichnis zählt beide Dateien als Freigabe.</translation>
     </message>
@@ -15660,8 +15600,8 @@ Rückgabewerte:
         <translation>die Schlüssel dieses Plans allein; nur Sie können die Datei lesen</translation>
     </message>
     <message>
-        <location line="-102"/>
-        <location line="+105"/>
+        <location line="-100"/>
+        <location line="+103"/>
         <source>release a column otherwise than before</source>
         <translation>eine Spalte anders als früher freigeben</translation>
     </message>
@@ -15671,7 +15611,7 @@ Rückgabewerte:
         <translation>Einen Bericht für den Datenschutzbeauftragten schreiben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/audit.py" line="+319"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="+322"/>
         <source>the report: .html or .pdf</source>
         <translation>der Bericht: .html oder .pdf</translation>
     </message>
@@ -15686,6 +15626,22 @@ Rückgabewerte:
         <translation>die kleinste Anzahl von Datensätzen, die Außenstehenden gezeigt wird (Standard: %(default)s)</translation>
     </message>
     <message>
+        <location filename="../../app/sfumato/analysis/questions/group_risk.py" line="+20"/>
+        <source>the relative error that an estimate should exceed, unless the policy promises another</source>
+        <translation>der relative Fehler, den eine Schätzung überschreiten soll, wenn das Regelwerk keinen anderen zusagt</translation>
+    </message>
+    <message>
+        <location line="+10"/>
+        <source>how often it should, on either side, unless the policy promises otherwise</source>
+        <translation>wie oft sie das soll, auf beiden Seiten, wenn das Regelwerk nichts anderes zusagt</translation>
+    </message>
+    <message>
+        <location line="+30"/>
+        <source>Small groups</source>
+        <translation>Kleine Gruppen</translation>
+    </message>
+    <message>
+        <location line="+1"/>
         <location filename="../../app/sfumato/commands/__init__.py" line="+22"/>
         <source>Examine which small groups a release gives away.</source>
         <translation>Prüfen, welche kleinen Gruppen eine Freigabe preisgibt.</translation>
@@ -15698,7 +15654,7 @@ Rückgabewerte:
         <translation>nichts</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/groups.py" line="-103"/>
+        <location filename="../../app/sfumato/commands/audit.py" line="-334"/>
         <source>also say what releasing less would change</source>
         <translation>auch sagen, was es ändern würde, weniger freizugeben</translation>
     </message>
@@ -15933,7 +15889,7 @@ Rückgabewerte:
         <translation>Mit dieser Tabelle hat {recipient} insgesamt ε = {total} für {whom}: {records} durch die Freigabe von Datensätzen und {tables} durch Zähltabellen. Alle Empfänger zusammen haben {together}, und keine Koalition hat mehr.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/releasing.py" line="+82"/>
+        <location filename="../../app/sfumato/analysis/releasing.py" line="+81"/>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+23"/>
         <location filename="../../app/sfumato/commands/shared/command.py" line="+2"/>
         <source>Seal and ledger</source>
@@ -15962,7 +15918,7 @@ Rückgabewerte:
         <translation>Fügen Sie Empfänger und ihre Stufen durch eine Regeldatei hinzu (sfumato rules --apply).</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/shared/groups.py" line="+34"/>
+        <location filename="../../app/sfumato/commands/shared/groups.py" line="+30"/>
         <source>the sensitive attribute; needed where several are</source>
         <translation>das sensible Merkmal; nötig, wo es mehrere gibt</translation>
     </message>
@@ -15972,7 +15928,7 @@ Rückgabewerte:
         <translation>eine öffentliche Spalte, anhand derer ein Angreifer Personen sucht; mehrfach möglich. Ohne Angabe alle Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-200"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-364"/>
         <source>Which sensitive attribute is meant is not clear.</source>
         <translation>Welches sensible Merkmal gemeint ist, ist nicht klar.</translation>
     </message>
@@ -16031,7 +15987,7 @@ Rückgabewerte:
         <translation>eine Datei lesen, die sich auf weit mehr entpackt, als ihre Größe erwarten lässt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/shared/opening.py" line="+49"/>
+        <location filename="../../app/sfumato/commands/shared/opening.py" line="+50"/>
         <source>{text}; may be repeated</source>
         <translation>{text}; darf mehrmals angegeben werden</translation>
     </message>
@@ -16041,7 +15997,7 @@ Rückgabewerte:
         <translation>Eine unvollendete Freigabe an {recipient} wurde abgeschlossen: {explanation}. ({target})</translation>
     </message>
     <message>
-        <location line="+57"/>
+        <location line="+56"/>
         <source>An engine reads Parquet files&apos; columns as they are stored, and the project reads some as other types.</source>
         <translation>Eine Engine liest die Spalten von Parquet-Dateien, wie sie gespeichert sind, und das Projekt liest einige mit anderen Typen.</translation>
     </message>
@@ -16051,7 +16007,7 @@ Rückgabewerte:
         <translation>Schreiben Sie sie mit diesen Typen und erstellen Sie ein Projekt aus der neuen Datei oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location line="-18"/>
+        <location line="-17"/>
         <source>The table is read in parts, since it is long.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
@@ -16071,7 +16027,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird als Ganzes gelesen, da ihre Datei nicht in Teilen gelesen werden kann.</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+38"/>
         <location filename="../../app/sfumato/formats/layouts.py" line="+85"/>
         <source>Save it as UTF-8.</source>
         <translation>Speichern Sie sie als UTF-8.</translation>
@@ -16082,7 +16038,7 @@ Rückgabewerte:
         <translation>{path} ist kein Text in UTF-8.</translation>
     </message>
     <message>
-        <location line="+102"/>
+        <location line="+99"/>
         <source>{option} is not written as {form}.</source>
         <translation>{option} ist nicht als {form} geschrieben.</translation>
     </message>
@@ -16234,7 +16190,7 @@ Rückgabewerte:
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/traced_files.py" line="+59"/>
+        <location filename="../../app/sfumato/analysis/disclosure/traced_files.py" line="+57"/>
         <source>{name}, compared by its counts.</source>
         <translation>{name}, verglichen anhand der Anzahlen.</translation>
     </message>
@@ -16562,7 +16518,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-81"/>
-        <location filename="../../app/sfumato/engine/table/table.py" line="+492"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="+487"/>
         <source>Let missing be a value of its own, or correct these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -17052,7 +17008,7 @@ Rückgabewerte:
     <message>
         <location line="+0"/>
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+234"/>
-        <location filename="../../app/sfumato/engine/table/table.py" line="-318"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="-313"/>
         <location filename="../../app/sfumato/project/release/workers.py" line="+568"/>
         <source>The table has no rows.</source>
         <translation>Die Tabelle hat keine Zeilen.</translation>
@@ -20705,7 +20661,7 @@ Rückgabewerte:
         <translation>Die Werte verteilen sich mit Chi-Quadrat {statistic:,.1f} über den Wertebereich; erwartet wird etwa {freedom:,} (Wahrscheinlichkeit {shown}). {alarm}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+236"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="+39"/>
         <location filename="../../app/sfumato/engine/mechanisms/uniform/adoption.py" line="+8"/>
         <location filename="../../app/sfumato/report/sections.py" line="+47"/>
         <source>Level</source>
@@ -20944,7 +20900,7 @@ Rückgabewerte:
         <translation>Es gibt {rows} {rows:Datensatz|Datensätze} für {count} {count:Merkmal|Merkmale}: zu wenige, um zu sagen, wie {column} mit den anderen schwankt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/table.py" line="+346"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="+341"/>
         <source>Column {column} holds infinite numbers in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} enthält in {count} {count:Zeile|Zeilen} unendliche Zahlen, zuerst in Zeile {row}.</translation>
     </message>
@@ -20990,9 +20946,9 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+0"/>
-        <location filename="../../app/sfumato/engine/table/table.py" line="-346"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="-341"/>
         <location filename="../../app/sfumato/formats/records.py" line="+48"/>
-        <location filename="../../app/sfumato/formats/tables/delimited.py" line="+493"/>
+        <location filename="../../app/sfumato/formats/tables/delimited.py" line="+495"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -21299,7 +21255,7 @@ Rückgabewerte:
         <translation>Benennen Sie eine davon in der Quelldatei um.</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+30"/>
         <source>The table has no column {column}.</source>
         <translation>Die Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -21674,7 +21630,7 @@ Rückgabewerte:
         <translation>dieselbe für Datenkataloge ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/first_page.py" line="+30"/>
+        <location filename="../../app/sfumato/formats/bundles/first_page.py" line="+31"/>
         <source>Nothing is stated about what it may be used for and until when: ask whoever sent it to you.</source>
         <translation>Es ist nicht angegeben, wofür und bis wann sie verwendet werden darf: Fragen Sie, wer sie Ihnen geschickt hat.</translation>
     </message>
@@ -21781,7 +21737,7 @@ Rückgabewerte:
         <translation>die wahre Zahl ± {spread} (Standardabweichung des Rauschens)</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>a value may show another</source>
         <translation>ein Wert kann einen anderen zeigen</translation>
     </message>
@@ -22301,7 +22257,7 @@ Rückgabewerte:
         <translation>Ein Anführungszeichen im ersten Datensatz von {file} wird nicht geschlossen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/tables/delimited.py" line="-284"/>
+        <location filename="../../app/sfumato/formats/tables/delimited.py" line="-286"/>
         <location filename="../../app/sfumato/formats/utf8_stream.py" line="+1"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
@@ -23130,7 +23086,7 @@ Rückgabewerte:
         <translation>{file} hat einen Datensatz von mehr als {megabytes} MB: Wahrscheinlich schließt ein Anführungszeichen nicht.</translation>
     </message>
     <message>
-        <location line="+187"/>
+        <location line="+189"/>
         <location line="+20"/>
         <location filename="../../app/sfumato/formats/tables/excel.py" line="-37"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="+341"/>
@@ -23197,7 +23153,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+14"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="+181"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="+179"/>
         <source>Choose another file.</source>
         <translation>Wählen Sie eine andere Datei.</translation>
     </message>
@@ -24427,7 +24383,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/project/publication/public_counts.py" line="+141"/>
-        <location filename="../../app/sfumato/project/source.py" line="+459"/>
+        <location filename="../../app/sfumato/project/source.py" line="+465"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -24536,7 +24492,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="-42"/>
         <location filename="../../app/sfumato/formats/bundles/readme.py" line="-229"/>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+89"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="+88"/>
         <location filename="../../app/sfumato/report/decision.py" line="+33"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
@@ -24949,12 +24905,17 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/batched_table.py" line="+210"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="+217"/>
         <source>Matching records</source>
         <translation>Datensätze werden zugeordnet</translation>
     </message>
     <message>
-        <location line="+153"/>
+        <location line="+28"/>
+        <source>Reading the rows</source>
+        <translation>Zeilen werden gelesen</translation>
+    </message>
+    <message>
+        <location line="+135"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -24993,11 +24954,11 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/publication/publish.py" line="-30"/>
-        <location filename="../../app/sfumato/project/release/batched_table.py" line="-400"/>
-        <location line="+235"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="-410"/>
+        <location line="+245"/>
         <location filename="../../app/sfumato/project/release/batched_views.py" line="+583"/>
-        <location filename="../../app/sfumato/project/release/prepared.py" line="+196"/>
-        <location filename="../../app/sfumato/project/release/table_survey.py" line="+140"/>
+        <location filename="../../app/sfumato/project/release/prepared.py" line="+202"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="+138"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
@@ -25026,7 +24987,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/formats/table_format.py" line="-332"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="-398"/>
         <location filename="../../app/sfumato/project/publication/prepared.py" line="-77"/>
-        <location filename="../../app/sfumato/project/release/batched_table.py" line="-198"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="-200"/>
         <location filename="../../app/sfumato/project/release/batched_views.py" line="-438"/>
         <location filename="../../app/sfumato/project/release/groups.py" line="+74"/>
         <source>Start again.</source>
@@ -25139,7 +25100,7 @@ Rückgabewerte:
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/release_columns.py" line="+181"/>
+        <location filename="../../app/sfumato/project/release/release_columns.py" line="+180"/>
         <source>Every column is identifying, so there is nothing to release.</source>
         <translation>Jede Spalte ist direkt identifizierend, daher gibt es nichts freizugeben.</translation>
     </message>
@@ -25159,7 +25120,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine Rolle oder öffnen Sie die Tabelle, für die dieses Projekt angelegt wurde.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/next_edition.py" line="+216"/>
+        <location filename="../../app/sfumato/project/next_edition.py" line="+215"/>
         <location filename="../../app/sfumato/project/release/release_compatibility.py" line="+66"/>
         <source>Release from the table of then, or begin a new project with a record-key column, which lets later editions of the table follow.</source>
         <translation>Geben Sie aus der damaligen Tabelle frei oder beginnen Sie ein neues Projekt mit einer Spalte als Datensatzschlüssel, die spätere Ausgaben der Tabelle zulässt.</translation>
@@ -25385,7 +25346,7 @@ Rückgabewerte:
         <translation>Kennzeichnen Sie unter Merkmale Spalten, die niemand braucht, als direkt identifizierend, sodass sie weggelassen werden, oder teilen Sie ihre Werte in Klassen ein; zeigen Sie unter Regelwerk die Quasi-Identifikatoren gröber.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="-231"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+128"/>
         <source>Nobody holds anything yet: give recipients levels of trust.</source>
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
     </message>
@@ -25427,6 +25388,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
+        <location filename="../../app/sfumato/analysis/questions/group_risk.py" line="+6"/>
         <source>Nobody is to receive anything yet.</source>
         <translation>Noch soll niemand etwas erhalten.</translation>
     </message>
@@ -25466,17 +25428,17 @@ Rückgabewerte:
         <translation>{names} haben dieselben Werte jedes Merkmals, daher weist eine Datei von ihnen auf sie alle hin.</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="+79"/>
         <source>{recipient} holds the true {name}.</source>
         <translation>{recipient} hat {name} im Original.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+25"/>
         <source>The attacker knows no public column, so the whole table is one group.</source>
         <translation>Der Angreifer kennt keine öffentliche Spalte, daher ist die ganze Tabelle eine Gruppe.</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+10"/>
         <source>The published test finds every group too large.</source>
         <translation>Der veröffentlichte Test hält jede Gruppe für zu groß.</translation>
     </message>
@@ -26241,12 +26203,12 @@ Rückgabewerte:
         <translation>Die Stufe ist unvollständig oder doppelt angegeben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/source.py" line="-334"/>
+        <location filename="../../app/sfumato/project/source.py" line="-333"/>
         <source>{count:,} {count:row|rows} of the file {count:is|are} left out in all, as chosen in how it is read.</source>
         <translation>{count:,} {count:Zeile|Zeilen} der Datei {count:ist|sind} insgesamt ausgelassen, wie es zum Einlesen gewählt ist.</translation>
     </message>
     <message>
-        <location line="+311"/>
+        <location line="+310"/>
         <source>Keep how {column} is read, or begin a new project.</source>
         <translation>Lassen Sie das Einlesen von {column}, wie es ist, oder beginnen Sie ein neues Projekt.</translation>
     </message>
@@ -26762,11 +26724,11 @@ Rückgabewerte:
         <location line="+29"/>
         <location line="+7"/>
         <location line="+4"/>
-        <location filename="../../app/sfumato/project/verification/found.py" line="+98"/>
+        <location filename="../../app/sfumato/project/verification/found.py" line="+97"/>
         <location line="+6"/>
         <location line="+8"/>
         <location line="+10"/>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+112"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+110"/>
         <location line="+107"/>
         <location line="+10"/>
         <source>Files</source>
@@ -26937,7 +26899,7 @@ Rückgabewerte:
         <translation>Die {rows:,} {rows:Zeile stammt|Zeilen stammen} aus keiner Freigabe dieses Projekts. {share:.0%} sind Zeilen der Quelltabelle selbst: So sieht eine Verfremdung von ihr aus, die nicht dieses Projekt erstellt hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak.py" line="+111"/>
+        <location filename="../../app/sfumato/project/verification/leak.py" line="+110"/>
         <source>There is no release of this table that the file could come from.</source>
         <translation>Es gibt keine Freigabe dieser Tabelle, aus der die Datei stammen könnte.</translation>
     </message>
@@ -27033,8 +26995,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/coalitions/coalitions.py" line="-84"/>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-6"/>
-        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="-13"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="-143"/>
+        <location line="+57"/>
         <location filename="../../app/sfumato/project/verification/rows.py" line="-152"/>
         <location filename="../../app/sfumato/project/verification/verify.py" line="-178"/>
         <location filename="../../app/sfumato/report/sections.py" line="+125"/>
@@ -27411,7 +27373,7 @@ Rückgabewerte:
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
     <message>
-        <location line="+141"/>
+        <location line="+138"/>
         <source>Weighing the coalition of everybody with {key}</source>
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
@@ -27975,11 +27937,11 @@ Rückgabewerte:
         <translation>Sensibles Merkmal: {key}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+3"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="-54"/>
         <location filename="../../app/sfumato/analysis/previews/count_answers.py" line="-48"/>
         <location line="+42"/>
         <location filename="../../app/sfumato/analysis/questions/record.py" line="+11"/>
-        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+258"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+255"/>
         <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="-2"/>
         <location filename="../../app/sfumato/report/decision.py" line="-119"/>
         <location filename="../../app/sfumato/report/history.py" line="-96"/>
@@ -28064,14 +28026,14 @@ Rückgabewerte:
         <translation>Freigabe</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-4"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="-4"/>
         <source>Of groups</source>
         <translation>Von Gruppen</translation>
     </message>
     <message>
         <location line="+2"/>
+        <location line="+58"/>
         <location filename="../../app/sfumato/analysis/disclosure/traced_files.py" line="-5"/>
-        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="+2"/>
         <location filename="../../app/sfumato/report/sections.py" line="+64"/>
         <source>Share</source>
         <translation>Anteil</translation>
@@ -28245,7 +28207,7 @@ Rückgabewerte:
         <translation>in Klassen freigegeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-3"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="-61"/>
         <source>Groups estimated closely</source>
         <translation>Genau schätzbare Gruppen</translation>
     </message>
@@ -28536,9 +28498,9 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/table_survey.py" line="-204"/>
+        <location filename="../../app/sfumato/project/release/table_survey.py" line="-202"/>
         <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+121"/>
-        <location filename="../../app/sfumato/ui/state/insights.py" line="+247"/>
+        <location filename="../../app/sfumato/ui/state/insights.py" line="+242"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
     </message>
@@ -28583,7 +28545,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="-92"/>
+        <location filename="../../app/sfumato/analysis/tables/noisy_counts.py" line="-27"/>
         <source>Noisy counts are examined</source>
         <translation>Verrauschte Anzahlen sind geprüft</translation>
     </message>
@@ -28594,7 +28556,7 @@ Rückgabewerte:
         <translation>Jeder Datensatz wird geschätzt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="-139"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="-132"/>
         <source>Measuring the size of the noise</source>
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
@@ -28625,7 +28587,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/joint.py" line="+185"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+381"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/editor.py" line="+374"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -29092,7 +29054,12 @@ Rückgabewerte:
         <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/writing.py" line="+143"/>
+        <location filename="../../app/sfumato/formats/bundles/writing.py" line="+147"/>
+        <source>This file does not say that {weight} weights the records, so SPSS counts each once: for weighted counts, run {command} there.</source>
+        <translation>Diese Datei sagt nicht, dass {weight} die Datensätze gewichtet, SPSS zählt daher jeden einmal: Für gewichtete Zählungen führen Sie dort {command} aus.</translation>
+    </message>
+    <message>
+        <location line="+16"/>
         <source>Description for archives (DDI-Codebook 2.5)</source>
         <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
     </message>
@@ -29865,7 +29832,7 @@ Rückgabewerte:
         <translation>Der am besten bekannte Anteil ist {best} wert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/utility/mechanism_choice.py" line="+268"/>
+        <location filename="../../app/sfumato/analysis/utility/mechanism_choice.py" line="+267"/>
         <location line="+9"/>
         <location filename="../../app/sfumato/analysis/utility/mode_costs.py" line="+57"/>
         <location filename="../../app/sfumato/analysis/utility/worth.py" line="+2"/>
@@ -29996,7 +29963,7 @@ Rückgabewerte:
         <translation>Kein Verfahren eignet sich dafür.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="-228"/>
+        <location filename="../../app/sfumato/commands/release.py" line="-226"/>
         <source>WORTHLESS</source>
         <translation>WERTLOS</translation>
     </message>
@@ -30354,7 +30321,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/source_changes.py" line="+432"/>
+        <location filename="../../app/sfumato/project/source_changes.py" line="+431"/>
         <source>yes or no</source>
         <translation>ja oder nein</translation>
     </message>
@@ -31753,7 +31720,7 @@ Rückgabewerte:
         <translation>Spalten werden angesehen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coarsening/columns_left.py" line="+67"/>
+        <location filename="../../app/sfumato/analysis/coarsening/columns_left.py" line="+66"/>
         <source>Kept: {kept}. Shown as * to everybody, so best left out: {left}.</source>
         <translation>Es bleiben: {kept}. Allen als * gezeigt, also am besten weggelassen: {left}.</translation>
     </message>
@@ -31773,7 +31740,7 @@ Rückgabewerte:
         <translation>{column} {count:,}</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+56"/>
         <source>Counting what further columns cost</source>
         <translation>Zählen, was weitere Spalten kosten</translation>
     </message>
@@ -32734,7 +32701,7 @@ Rückgabewerte:
         <translation>{name}:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="-79"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="-80"/>
         <source>Measuring the largest shares</source>
         <translation>Die größten Anteile werden gemessen</translation>
     </message>
@@ -32783,6 +32750,11 @@ Rückgabewerte:
         <location line="+2"/>
         <source>Keep the retention probabilities, or group the values.</source>
         <translation>Bleiben Sie bei den Beibehaltungswahrscheinlichkeiten oder fassen Sie die Werte zusammen.</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/formats/columns/exact.py" line="+168"/>
+        <source>All numbers of {column} are far smaller than anything that is measured. They seem to be whole numbers of 64 bits that another program wrote as decimals, as happens to integer64 in R. Write the column as text there, and open the file again.</source>
+        <translation>Alle Zahlen von {column} sind weit kleiner als alles, was gemessen wird. Es scheinen ganze Zahlen von 64 Bit zu sein, die ein anderes Programm als Dezimalzahlen geschrieben hat, wie es bei integer64 in R vorkommt. Schreiben Sie die Spalte dort als Text, und öffnen Sie die Datei noch einmal.</translation>
     </message>
 </context>
 <context>
@@ -32834,7 +32806,7 @@ Rückgabewerte:
 <context>
     <name>SourceReader</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/source_reader.py" line="+82"/>
+        <location filename="../../app/sfumato/ui/state/source_reader.py" line="+81"/>
         <source>Reading the source table</source>
         <translation>Die Quelltabelle wird gelesen</translation>
     </message>
