@@ -174,7 +174,7 @@ def test_where_no_level_is_safe_what_would_help_is_said(revenue):
     file.write_text(file.read_text(encoding="utf-8").replace(";*", ""), encoding="utf-8")
     assert revenue.change("l = 2", "l = 3") == ExitCode.OK, revenue.line.remarks
     assert revenue.run("diversity") == ExitCode.EXPECTED_ERROR
-    assert "No choice of levels is safe, not even the highest." in revenue.line.output
+    assert "None of the 2 combinations of levels is safe." in revenue.line.output
     advice = "Give “Age” one more level with a single group, or leave it out."
     assert advice in revenue.line.output
     assert "Let 4 records be left out; now it is 0." in revenue.line.output
@@ -188,8 +188,9 @@ def test_candidates_are_listed_with_what_they_lose(revenue):
     assert revenue.run("diversity") == ExitCode.OK
     lines = revenue.line.output.splitlines()
     assert lines[0] == "Salary Class: distinct l-diversity (l = 2)"
-    assert lines[1].startswith("2 of 3 choices of levels are safe, 1 of them minimal")
-    assert lines[2] == "Best: Age 1"
+    assert lines[1].startswith("2 of 3 combinations of levels are safe; the best has an average")
+    assert lines[2].startswith("1 safe combination is minimal")
+    assert lines[3] == "Best: Age 1"
     assert lines[-2].split("  ")[0].strip() == AGE
     assert lines[-1].split() == ["1", "1", f"{52 / 108:.4f}", "2", "0"]
     assert revenue.run("diversity", "--all") == ExitCode.OK

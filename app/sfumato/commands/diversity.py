@@ -25,12 +25,14 @@ from sfumato.commands.shared.groups import (
     with_population,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
+from sfumato.commands.shared.remarks import lines_of_answers
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import localized, said, worded
 
 if TYPE_CHECKING:
+    from sfumato.analysis.answers import Answer
     from sfumato.engine.generalization.publication import NodeChoice
     from sfumato.project.document.model import Document
     from sfumato.project.publication.generalization_pipeline import PipelineResult, Searched
@@ -42,6 +44,7 @@ _HEADINGS: Final = ("average level", "loss", "classes", "records left out")
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.tables.safe_levels import answer_of
     from sfumato.project.publication.generalization_pipeline import find
 
     changes = changes_population(arguments)
@@ -60,7 +63,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     if not arguments.json:
         for remark in _remarks(figures):
             terminal.note(remark)
-    terminal.tell(arguments.json, figures, _lines(figures))
+    terminal.tell(arguments.json, figures, _lines(figures, answer_of(found)))
     return ExitCode.OK if figures["safe"] else ExitCode.EXPECTED_ERROR
 
 
@@ -153,28 +156,16 @@ def _remarks(figures: dict[str, Any]) -> Iterator[str]:
         yield worded("{left:,} more minimal ones; --all lists every safe one.", left=left)
 
 
-def _lines(figures: dict[str, Any]) -> Iterator[str]:
+def _lines(figures: dict[str, Any], answer: Answer) -> Iterator[str]:
     beside = (
         worded(", beside the tables of {beside}", beside=", ".join(figures["beside"]))
         if figures["beside"]
         else ""
     )
     yield f"{figures['sensitive']}: {'; '.join(map(said, figures['criteria']))}{beside}"
+    yield from lines_of_answers([answer])
     if not figures["safe"]:
-        yield worded("No choice of levels is safe, not even the highest.")
-        if "problem" in figures:
-            yield said(figures["problem"])
-        for line in figures.get("advice", ()):
-            yield f"  {said(line)}"
         return
-    yield worded(
-        "{safe:,} of {nodes:,} {nodes:choice|choices} of levels {safe:is|are} safe,"
-        " {minimal:,} of them minimal; {examined:,} {examined:was|were} tested.",
-        safe=figures["safe"],
-        nodes=figures["nodes"],
-        minimal=figures["minimal"],
-        examined=figures["examined"],
-    )
     best = figures["best"]
     yield worded("Best: {levels}", levels=_levels(best["levels"]))
     yield worded(

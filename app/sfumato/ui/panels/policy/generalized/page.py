@@ -9,14 +9,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QTabWidget, QWidget
 
+from sfumato.analysis.answers import Severity
+from sfumato.analysis.tables.safe_levels import answer_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.generalization.search import SearchResult
-from sfumato.formats.language import grouped
-from sfumato.project.publication.generalization_pipeline import PipelineResult
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import number, spoken, typeset
+from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.base import LazyWidget, PanelState, catch_up
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
@@ -28,6 +27,7 @@ from sfumato.ui.panels.policy.generalized.requirements import RequirementsCard
 from sfumato.ui.panels.policy.views_card import propose_hierarchies
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.weighing import SEVERITY_LOOKS
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import (
     Card,
@@ -70,27 +70,12 @@ def result_of(finding: NodeFinding, *, chosen: bool) -> Result:
     if found is None:
         words = tr("This can take a while: set all the requirements first, then search.")
         return "search", "muted", tr("Not searched yet"), words
-    if found.searched is None or found.searched.best is None:
-        return _nothing(found)
-    sentence = result_sentence(found.searched.result)
-    if chosen and finding.node is None:
-        words = tr("The levels you chose are no longer safe: choose others.")
-        return "caution", "caution", sentence, words
-    return "good", "good", sentence, minimal_sentence(found.searched.result)
-
-
-def _nothing(found: PipelineResult) -> Result:
-    why = found.no_solution
-    advice = tuple(map(typeset, why.advice)) if why is not None else ()
-    if found.problem is not None:
-        what, remedy = error_texts(found.problem)
-        return "danger", "danger", what, " ".join(filter(None, (remedy, *advice)))
-    sentence = result_sentence(found.searched.result) if found.searched is not None else ""
-    reason = ""
-    if why is not None and why.failing:
-        failing = ", ".join(map(spoken, why.failing))
-        reason = tr("Even the highest levels fail {failing}.", failing=failing)
-    return "caution", "caution", sentence, " ".join(filter(None, (reason, *advice)))
+    answer = answer_of(found)
+    sentence, *others = (*map(typeset, (*answer.sentences, *answer.remedies)), "")
+    look = SEVERITY_LOOKS[Severity.CAUTION if answer.verdict is None else answer.verdict]
+    if look == "good" and chosen and finding.node is None:
+        look, others = "caution", [tr("The levels you chose are no longer safe: choose others.")]
+    return look, look, sentence, " ".join(others).strip()
 
 
 class GeneralizedPage(LazyWidget):
@@ -358,33 +343,3 @@ class Ways(Pages):
         self.segments.set_value(str(way))
         self.setCurrentWidget(self._pages[str(way)])
         self.changed.emit()
-
-
-def result_sentence(result: SearchResult) -> str:
-    """Return what a search found."""
-    size = result.lattice.size
-    average = result.minimum_average_level
-    if average is None:
-        return tr(
-            "None of the {size} {size:combination|combinations} of levels is safe",
-            size=grouped(size),
-        )
-    return tr(
-        "{safe} of {size} {size:combination|combinations} of levels {safe:is|are} safe;"
-        " {safe:its average level is|the best has an average level of} {average}",
-        safe=grouped(result.safe_count),
-        size=grouped(size),
-        average=number(average),
-    )
-
-
-def minimal_sentence(result: SearchResult) -> str:
-    """Return how many of the safe combinations can't be made more detailed."""
-    count = len(result.minimal)
-    if count == 1:
-        return tr("One safe combination is minimal: it can't be made more detailed and stay safe.")
-    return tr(
-        "{count} safe {count:combination is minimal: it|combinations are minimal: they} can't be"
-        " made more detailed and stay safe.",
-        count=grouped(count),
-    )
