@@ -289,3 +289,10 @@ def test_a_project_without_recipients_says_so(line):
     ProjectFile.create(line.project, PASSPHRASE, empty, cost=CHEAP).close()
     assert line.run("recipients", line.project) == ExitCode.OK
     assert "no recipients yet" in line.remarks
+
+
+def test_a_check_without_recipients_says_why_it_says_nothing(line, tmp_path):
+    (tmp_path / "t.csv").write_text("sex,age\nm,30\nw,40\n", encoding="utf-8")
+    assert line.run("init", line.project, "--table", tmp_path / "t.csv") == ExitCode.OK
+    assert line.run("check", line.project) == ExitCode.OK
+    assert "no recipients yet" in line.remarks

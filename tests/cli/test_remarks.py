@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import struct
 
+import pandas as pd
+import pyreadstat
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
@@ -138,3 +141,20 @@ def test_another_holders_table_is_remarked_on(doubted):
     doubted.run("others", doubted.project, *more)
     assert "Caution: “plz” may be a code" in doubted.remarks
     assert "--column-type plz=text" in doubted.remarks
+
+
+def test_the_weight_of_an_spss_file_is_no_caution_once_its_column_has_the_role(line):
+    table, rules = line.folder / "t.sav", line.folder / "rules.toml"
+    rows = [(f"P{i}", 1.5, "cold" if i % 2 else "flu") for i in range(40)]
+    pyreadstat.write_sav(pd.DataFrame(rows, columns=["id", "w", "ill"]), table)
+    with table.open("r+b") as file:
+        file.seek(76)  # which place holds the weight, from 1
+        file.write(struct.pack("<i", 2))
+    rules.write_text(RULES.replace("plz", "w"), encoding="utf-8")
+    assert line.run("init", line.project, "--table", table, "--rules", rules) == 0, line.remarks
+    assert line.run("check", line.project) == 0
+    assert "this file is weighted by “w”" in line.output
+    assert line.run("attributes", line.project, "--role", "w=weight") == 0
+    assert line.run("check", line.project) == 0
+    assert "ready to release" in line.output
+    assert "weighted by" not in line.output

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QFontMetricsF, QImage
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.project.document.model import PolicyEntry, Recipient
-from sfumato.ui.look.theme import Appearance, themes
+from sfumato.ui.look.theme import Appearance, TextSize, font, themes
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
-from sfumato.ui.panels.policy.lists import FIGURE, NAME
+from sfumato.ui.panels.policy.lists import FIGURE, NAME, EntryList, Item
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
 from sfumato.ui.panels.policy.mechanisms.effects import draw_effect
 from sfumato.ui.panels.policy.whole_plan import PlanDialog
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import MessageKind
-from sfumato.ui.widgets.painted import painter_on
+from sfumato.ui.widgets.painted import lines_of, painter_on
 from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import dialog_of, on_screen, press
@@ -457,3 +458,16 @@ def test_names_of_recipients_stay_whole_in_a_narrow_table_and_figures_return_in_
     table.setFixedWidth(480)
     QApplication.processEvents()
     assert not table.isColumnHidden(FIGURE)
+
+
+def test_a_long_name_of_what_protects_has_a_line_more(qtbot):
+    shown = on_screen(qtbot, EntryList(), 160, 300)
+    notes = ("Laplace noise", "Gleichverteilte Ersetzung")
+    shown.show_items([Item(n[:1], n, "step-done", "good") for n in notes], "")
+    short, long = (shown.visualItemRect(shown.item(place)).height() for place in (0, 1))
+    face = font(TextSize.SMALL)
+    assert long - short == ceil(QFontMetricsF(face).lineSpacing())
+    lines = lines_of(notes[1], face, 120)
+    assert lines == ["Gleichverteilte", "Ersetzung"]
+    assert lines_of(notes[1], face, 1) == lines
+    assert lines_of(notes[1], face, 300) == [notes[1]]

@@ -50,6 +50,8 @@ def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
     source = document.source
     lines = _lines_of_check(chosen, arguments.project, source, document.column_names)
     terminal.tell(arguments.json, plain(chosen), lines)
+    if not chosen and not arguments.json:
+        terminal.note(worded("The project has no recipients yet."))
     return ExitCode.CHECK_FAILED if any(each.standing for each in chosen) else ExitCode.OK
 
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from sfumato.engine.core.wording import Sentence, filled
 from sfumato.formats.errors import Way
 from sfumato.formats.options import ReadOptions
+
+WEIGHTED: Final = (
+    "In {title} this file is weighted by {column}; here each record counts once. Give the column"
+    " the role of a weight, and recipients are told how to use it."
+)
+"""What is said of the weight that a file states, until its column has that role."""
 
 
 @dataclass(frozen=True)

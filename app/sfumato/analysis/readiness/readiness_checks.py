@@ -56,6 +56,7 @@ from sfumato.engine.table.proposals import propose
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.choices import cautions_first, rows_sentence
+from sfumato.formats.notes import WEIGHTED
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.byproducts import (
@@ -596,9 +597,11 @@ def doubtful_reading(decided: Decided) -> Iterator[Finding]:
     document, source = decided.document, decided.document.source
     notes = (source.notes if source else None) or ()
     dropped = {spec.name for spec in document.columns if spec.role is Role.IDENTIFYING}
+    weights = {spec.name for spec in document.columns if spec.role is Role.WEIGHT}
     known = {spec.name for spec in document.columns}
     for note in cautions_first(notes):
-        if not note.caution or (note.columns and set(note.columns) <= dropped):
+        settled = dropped | weights if note.template == WEIGHTED else dropped
+        if not note.caution or (note.columns and set(note.columns) <= settled):
             continue
         yield Finding(
             READING,

@@ -26,7 +26,7 @@ from sfumato.formats.errors import (
     Way,
 )
 from sfumato.formats.files import is_file
-from sfumato.formats.notes import Note
+from sfumato.formats.notes import WEIGHTED, Note
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.statistical.child import names_of_tables
 from sfumato.formats.statistical.dates import MomentStorage
@@ -282,8 +282,7 @@ class _Spss(WritableFormat):
 
 def _weighted_note(column: str) -> Note:
     return Note(
-        "In {title} this file is weighted by {column}; here each record counts once. Give the"
-        " column the role of a weight, and recipients are told how to use it.",
+        WEIGHTED,
         {"title": _SPSS.title, "column": column},
         caution=True,
         columns=(column,),

@@ -219,6 +219,20 @@ def elided(text: str, face: QFont, width: float) -> str:
     return QFontMetricsF(face).elidedText(text, Qt.TextElideMode.ElideRight, width)
 
 
+def lines_of(text: str, face: QFont, width: float) -> list[str]:
+    """Return a text in lines, broken at blanks where there is no room for more words."""
+    measure = QFontMetricsF(face).horizontalAdvance
+    first, *rest = text.split(" ")
+    lines = [first]
+    for word in rest:
+        longer = f"{lines[-1]} {word}"
+        if measure(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
 class PaintedText(NamedTuple):
     """A line that a widget paints itself: what would be drawn, and the room there is for it.
 

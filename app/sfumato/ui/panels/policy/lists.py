@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPixmap, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
@@ -48,12 +49,13 @@ from sfumato.ui.widgets.layout import (
     say,
     tool,
 )
-from sfumato.ui.widgets.painted import draw_icon, draw_text, painter_on
+from sfumato.ui.widgets.painted import draw_icon, draw_text, lines_of, painter_on
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import CELL_MARGINS, Cell, CellsModel, Heading, Index, TableView
 
 HEIGHT: Final = 50
 WIDTH: Final = 160
+_SIGN, _BESIDE_SIGN, _MARGIN = 16, 16, 6
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,25 @@ class _Delegate(QStyledItemDelegate):
     """Draws an item's state, name and note."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        del option, index
-        return QSize(scaled(WIDTH), scaled(HEIGHT))
+        del option
+        texts = self._texts(index.data(Qt.ItemDataRole.UserRole))
+        further = sum((len(lines) - 1) * _spacing(face) for lines, face, _ in texts)
+        return QSize(scaled(WIDTH), scaled(HEIGHT) + ceil(further))
+
+    def _texts(self, item: Item) -> tuple[tuple[list[str], QFont, bool], ...]:
+        """Return an item's name and its note: the lines, their letters, and whether it is a note.
+
+        There is room for them beside a scroll bar, too, so that its coming moves nothing.
+        """
+        view = self.parent()
+        assert isinstance(view, EntryList)
+        bar = view.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        width = view.width() - bar - scaled(_SIGN) - _BESIDE_SIGN - _MARGIN
+        strong, small = font(strong=True), font(TextSize.SMALL)
+        return (
+            (lines_of(item.key, strong, width), strong, False),
+            (lines_of(item.note, small, width), small, True),
+        )
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         item = index.data(Qt.ItemDataRole.UserRole)
@@ -168,19 +187,26 @@ class _Delegate(QStyledItemDelegate):
             painter.setPen(QColor(theme.style.accent))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(area.adjusted(1, 1, -1, -1), 6, 6)
-        side = scaled(16)
+        side = scaled(_SIGN)
         sign = QRectF(area.left() + 10, area.top() + 7, side, side)
         draw_icon(painter, item.icon, item.token, sign)
-        texts = area.adjusted(side + 16, 5, -6, -6)
-        sides = Qt.AlignmentFlag
+        texts = area.adjusted(side + _BESIDE_SIGN, 5, -_MARGIN, -6)
         over = QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver
         quiet = theme.quiet if state & over else theme.style.muted
-        for text, face, colour, side in (
-            (item.key, font(strong=True), theme.style.text, sides.AlignTop),
-            (item.note, font(TextSize.SMALL), quiet, sides.AlignBottom),
-        ):
-            draw_text(painter, texts, text, face, colour, side | sides.AlignLeft)
+        top, left = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignLeft
+        for lines, face, is_note in self._texts(item):
+            colour, spacing = quiet if is_note else theme.style.text, _spacing(face)
+            line = QRectF(texts.left(), texts.top(), texts.width(), spacing)
+            if is_note:
+                line.moveTop(texts.bottom() - spacing * len(lines))
+            for text in lines:
+                draw_text(painter, line, text, face, colour, top | left)
+                line.translate(0, spacing)
         painter.restore()
+
+
+def _spacing(face: QFont) -> float:
+    return QFontMetricsF(face).lineSpacing()
 
 
 CARDS_WIDTH: Final = 480
