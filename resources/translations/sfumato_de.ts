@@ -1688,7 +1688,7 @@
 <context>
     <name>EntryList</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+120"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+122"/>
         <source>Sensitive attributes</source>
         <translation>Sensible Merkmale</translation>
     </message>
@@ -6746,7 +6746,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+330"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+354"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
@@ -6837,7 +6837,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Neben der Leiter übernehmen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-360"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-384"/>
         <source>Not protected yet</source>
         <translation>Noch nicht geschützt</translation>
     </message>
@@ -6857,7 +6857,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Derzeit nicht sensibel</translation>
     </message>
     <message>
-        <location line="+91"/>
+        <location line="+115"/>
         <source>Nothing is marked as sensitive yet</source>
         <translation>Noch ist nichts als sensibel gekennzeichnet</translation>
     </message>
@@ -6867,7 +6867,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Regelwerk schützt, was niemand über eine Person erfahren darf: eine Diagnose, ein Einkommen, einen Beruf. Kennzeichnen Sie zuerst eine solche Spalte als sensibel.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+150"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+135"/>
         <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+4"/>
         <location line="+116"/>
         <source>Go to Attributes</source>
@@ -8001,7 +8001,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Welche</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="-84"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="-69"/>
         <source>Searching for safe generalizations…</source>
         <translation>Sichere Vergröberungen werden gesucht&#xa0;…</translation>
     </message>
@@ -8019,11 +8019,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+5"/>
         <source>The levels you chose are no longer safe: choose others.</source>
         <translation>Die gewählten Stufen sind nicht mehr sicher: Wählen Sie andere.</translation>
-    </message>
-    <message>
-        <location line="+15"/>
-        <source>Even the highest levels fail {failing}.</source>
-        <translation>Selbst die höchsten Stufen erfüllen {failing} nicht.</translation>
     </message>
     <message>
         <location line="+52"/>
@@ -8107,26 +8102,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+3"/>
         <source>How the table is released</source>
         <translation>Wie die Tabelle freigegeben wird</translation>
-    </message>
-    <message>
-        <location line="+38"/>
-        <source>None of the {size} {size:combination|combinations} of levels is safe</source>
-        <translation>Keine der {size} {size:Kombination|Kombinationen} von Stufen ist sicher</translation>
-    </message>
-    <message>
-        <location line="+4"/>
-        <source>{safe} of {size} {size:combination|combinations} of levels {safe:is|are} safe; {safe:its average level is|the best has an average level of} {average}</source>
-        <translation>{safe} von {size} {size:Kombination|Kombinationen} von Stufen {safe:ist|sind} sicher; {safe:ihre mittlere Stufe ist|die beste hat eine mittlere Stufe von} {average}</translation>
-    </message>
-    <message>
-        <location line="+14"/>
-        <source>{count} safe {count:combination is minimal: it|combinations are minimal: they} can&apos;t be made more detailed and stay safe.</source>
-        <translation>{count} sichere {count:Kombination ist minimal: Sie lässt|Kombinationen sind minimal: Sie lassen} sich nicht genauer machen und zugleich sicher halten.</translation>
-    </message>
-    <message>
-        <location line="-2"/>
-        <source>One safe combination is minimal: it can&apos;t be made more detailed and stay safe.</source>
-        <translation>Eine sichere Kombination ist minimal: Sie lässt sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/publishing.py" line="-102"/>
@@ -10057,7 +10032,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{suppressed:,} von {records:,} {records:Datensatz|Datensätzen}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="-232"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="-178"/>
         <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+30"/>
         <source>Propose missing hierarchies</source>
         <translation>Fehlende Hierarchien vorschlagen</translation>
@@ -13178,7 +13153,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+139"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+140"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
@@ -13189,7 +13164,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+37"/>
         <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-25"/>
         <location line="+31"/>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+512"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+514"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
@@ -13347,7 +13322,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="-566"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="-568"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
     </message>
@@ -13551,7 +13526,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die größten oder kleinsten Zahlen von {columns} sind selten: Sie verraten, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+109"/>
+        <location line="+111"/>
         <source>Positions</source>
         <translation>Positionen</translation>
     </message>
@@ -13869,7 +13844,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/formats/options.py" line="+440"/>
         <location line="+38"/>
         <location filename="../../app/sfumato/formats/tables/excel.py" line="+93"/>
-        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+576"/>
+        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+575"/>
         <location filename="../../app/sfumato/project/document/generalization.py" line="+135"/>
         <source>Choose one of: {known}.</source>
         <translation>Wählen Sie eines davon: {known}.</translation>
@@ -14668,7 +14643,7 @@ Rückgabewerte:
         <translation>Das Projekt hat keinen Empfänger namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+62"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+64"/>
         <source>not ready to release</source>
         <translation>nicht bereit zur Freigabe</translation>
     </message>
@@ -14769,7 +14744,7 @@ Rückgabewerte:
         <translation>Sichere Vergröberungen der Tabelle suchen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+40"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+42"/>
         <source>average level</source>
         <translation>mittlere Stufe</translation>
     </message>
@@ -14779,7 +14754,7 @@ Rückgabewerte:
         <translation>weggelassene Datensätze</translation>
     </message>
     <message>
-        <location line="+107"/>
+        <location line="+108"/>
         <source>Nothing is decided yet; this is what is proposed.</source>
         <translation>Noch ist nichts entschieden; das wird vorgeschlagen.</translation>
     </message>
@@ -14794,17 +14769,7 @@ Rückgabewerte:
         <translation>, neben den Tabellen von {beside}</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <source>No choice of levels is safe, not even the highest.</source>
-        <translation>Keine Auswahl von Stufen ist sicher, nicht einmal die höchste.</translation>
-    </message>
-    <message>
-        <location line="+7"/>
-        <source>{safe:,} of {nodes:,} {nodes:choice|choices} of levels {safe:is|are} safe, {minimal:,} of them minimal; {examined:,} {examined:was|were} tested.</source>
-        <translation>{safe:,} von {nodes:,} {nodes:Auswahl|Auswahlen} von Stufen {safe:ist|sind} sicher, {minimal:,} davon minimal; {examined:,} {examined:wurde|wurden} geprüft.</translation>
-    </message>
-    <message>
-        <location line="+8"/>
+        <location line="+9"/>
         <source>Best: {levels}</source>
         <translation>Beste: {levels}</translation>
     </message>
@@ -15428,6 +15393,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+11"/>
+        <location filename="../../app/sfumato/commands/release.py" line="-38"/>
         <source>The project has no recipients yet.</source>
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
@@ -15519,7 +15485,7 @@ Rückgabewerte:
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="-23"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+15"/>
         <source>{ready}, but {columns} would be worthless</source>
         <translation>{ready}, aber {columns} wären wertlos</translation>
     </message>
@@ -23593,7 +23559,7 @@ Rückgabewerte:
         <translation>Prüfen Sie Adresse und Netz oder fragen Sie den Betreiber des Servers.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/tables/statistical.py" line="-327"/>
+        <location filename="../../app/sfumato/formats/tables/statistical.py" line="-326"/>
         <source>{file} is an SPSS file with a password, and encrypted.</source>
         <translation>{file} ist eine SPSS-Datei mit Passwort und verschlüsselt.</translation>
     </message>
@@ -23603,12 +23569,12 @@ Rückgabewerte:
         <translation>Öffnen Sie sie in SPSS, und speichern Sie sie ohne Passwort.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location filename="../../app/sfumato/formats/notes.py" line="+14"/>
         <source>In {title} this file is weighted by {column}; here each record counts once. Give the column the role of a weight, and recipients are told how to use it.</source>
         <translation>In {title} ist diese Datei mit {column} gewichtet; hier zählt jeder Datensatz einmal. Geben Sie der Spalte die Rolle eines Gewichts, dann erfahren Empfänger, wie sie es verwenden.</translation>
     </message>
     <message>
-        <location line="+107"/>
+        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+140"/>
         <source>{file} holds bytes that are no text (strL), first in column number {column}, row {row}.</source>
         <translation>{file} enthält Bytes, die kein Text sind (strL), zuerst in Spalte Nummer {column}, Zeile {row}.</translation>
     </message>
@@ -23687,7 +23653,7 @@ Rückgabewerte:
         <translation>Die Datei enthält {count} {count:Tabelle|Tabellen}: {table} wird gelesen. Als Blatt lässt sich eine andere wählen: {others}.</translation>
     </message>
     <message>
-        <location line="-434"/>
+        <location line="-433"/>
         <location line="+52"/>
         <source>SPSS</source>
         <translation>SPSS</translation>
@@ -23733,7 +23699,7 @@ Rückgabewerte:
         <translation>Schreiben Sie sie in UTF-8 neu oder lesen Sie eine Abfrage ohne ihre Spalte.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+58"/>
+        <location filename="../../app/sfumato/formats/tables/statistical.py" line="+57"/>
         <location line="+62"/>
         <source>Stata</source>
         <translation>Stata</translation>
@@ -29963,7 +29929,7 @@ Rückgabewerte:
         <translation>Kein Verfahren eignet sich dafür.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="-226"/>
+        <location filename="../../app/sfumato/commands/release.py" line="-228"/>
         <source>WORTHLESS</source>
         <translation>WERTLOS</translation>
     </message>
@@ -32755,6 +32721,26 @@ Rückgabewerte:
         <location filename="../../app/sfumato/formats/columns/exact.py" line="+168"/>
         <source>All numbers of {column} are far smaller than anything that is measured. They seem to be whole numbers of 64 bits that another program wrote as decimals, as happens to integer64 in R. Write the column as text there, and open the file again.</source>
         <translation>Alle Zahlen von {column} sind weit kleiner als alles, was gemessen wird. Es scheinen ganze Zahlen von 64 Bit zu sein, die ein anderes Programm als Dezimalzahlen geschrieben hat, wie es bei integer64 in R vorkommt. Schreiben Sie die Spalte dort als Text, und öffnen Sie die Datei noch einmal.</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/analysis/tables/safe_levels.py" line="+26"/>
+        <source>Even the highest levels fail {failing}.</source>
+        <translation>Selbst die höchsten Stufen erfüllen {failing} nicht.</translation>
+    </message>
+    <message>
+        <location line="+10"/>
+        <source>None of the {size:,} {size:combination|combinations} of levels is safe.</source>
+        <translation>Keine der {size:,} {size:Kombination|Kombinationen} von Stufen ist sicher.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>{safe:,} of {size:,} {size:combination|combinations} of levels {safe:is|are} safe; {safe:its average level is|the best has an average level of} {average:.3g}.</source>
+        <translation>{safe:,} von {size:,} {size:Kombination|Kombinationen} von Stufen {safe:ist|sind} sicher; {safe:ihre mittlere Stufe ist|die beste hat eine mittlere Stufe von} {average:.3g}.</translation>
+    </message>
+    <message>
+        <location line="+11"/>
+        <source>{count:,} safe {count:combination is minimal: it|combinations are minimal: they} can&apos;t be made more detailed and stay safe.</source>
+        <translation>{count:,} sichere {count:Kombination ist minimal: Sie lässt|Kombinationen sind minimal: Sie lassen} sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
 </context>
 <context>
