@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.wording import share_in_words
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_column
@@ -16,7 +16,7 @@ from sfumato.formats.bundles.contents import Generalized, SeenView
 from sfumato.formats.bundles.first_page import column_worth
 from sfumato.formats.bundles.readme import readme_of
 from sfumato.formats.terms import MOST_CHARACTERS, ReleaseTerms, TermsError
-from tests.formats.bundles import case, facts_of, plain_contents
+from tests.formats.bundles import case, facts_of, perturbed, plain_contents
 
 TERMS = ReleaseTerms(
     "Office for Statistics",
@@ -102,6 +102,15 @@ def test_noise_is_as_large_in_the_example_as_in_the_promise():
     assert "the true number ± 8.74 " in text
     assert "standard deviation of 8.74 for" in text
     assert "8.75" not in text
+
+
+def test_yes_and_no_are_written_as_in_the_file():
+    truth = Table(pd.DataFrame({"ill": [True, False] * 20}))
+    spec = ColumnSpec("ill", Role.SENSITIVE, domain=Domain((False, True)))
+    released, facts, _ = perturbed(truth, spec, 0.5)
+    contents = plain_contents(pd.DataFrame({"ill": released}))
+    page = first_page(replace(contents, columns=(spec,), perturbations=(facts,)))
+    assert "“false” stays so in 75 of 100 rows" in page
 
 
 @pytest.mark.parametrize("level", [0.3, 0.8])

@@ -252,4 +252,6 @@ def _share_of_matrix(channel: Mapping[str, Any]) -> float | None:
 
 def _value(value: Value | None) -> str:
     text = "" if value is None else str(value)
+    if isinstance(value, bool):
+        text = text.lower()  # as the file, its labels and its description write it
     return in_markdown(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
