@@ -129,11 +129,14 @@ class _Grid(TableView):
         self.setSelectionMode(self.SelectionMode.SingleSelection)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.clicked.connect(self._click)
+        self.wrap_rows()  # the names of recipients get what room the words leave
+        self.wrapped.connect(self.fit)
 
     def fit(self) -> None:
         """Be as high as the first lines."""
-        lines = min(max(self.model().rowCount(), 1), MOST_LINES)
-        self.setFixedHeight(self.horizontalHeader().height() + lines * Space.FIELD + 4)
+        shown = min(self.model().rowCount(), MOST_LINES)
+        lines = sum(map(self.rowHeight, range(shown))) or Space.FIELD
+        self.setFixedHeight(self.horizontalHeader().height() + lines + 4)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Ask for what was found by Enter or the space bar."""
