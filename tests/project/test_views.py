@@ -369,13 +369,13 @@ def many_columns():
     document, _ = with_proposed_hierarchies(document, table)
     for name, k, share in (("Partner", 3, 0.01), ("Public", 20, 0.05)):
         document = with_statement(document, name, k, share)
-    return document, table
+    return document, in_batches(table)
 
 
 def test_of_many_quasi_identifiers_levels_are_found_that_keep_what_is_stated(many_columns):
     document, table = many_columns
-    found = find_views(document, in_batches(table), Silent())
-    seen = views_in(found, in_batches(table), Silent())
+    found = find_views(document, table, Silent())
+    seen = views_in(found, table, Silent())
     assert [each.problem for each in seen] == ["", ""]
     assert [each.view.smallest >= each.rule.k for each in seen] == [True, True]
     levels = seen[0].levels
@@ -385,27 +385,23 @@ def test_of_many_quasi_identifiers_levels_are_found_that_keep_what_is_stated(man
 
 def test_what_is_important_is_kept_of_many_quasi_identifiers(many_columns):
     document, table = many_columns
-    assert (
-        find_views(document, in_batches(table), Silent()).recipients[0].view.levels["citizenship"]
-        == 1
-    )
+    found = find_views(document, table, Silent())
+    assert found.recipients[0].view.levels["citizenship"] == 1
     document = with_importance(document, ("citizenship",))
-    assert (
-        find_views(document, in_batches(table), Silent()).recipients[0].view.levels["citizenship"]
-        == 0
-    )
+    found = find_views(document, table, Silent())
+    assert found.recipients[0].view.levels["citizenship"] == 0
 
 
 def test_what_each_further_column_costs_is_what_showing_it_comes_to(many_columns):
     document, table = many_columns
-    found = find_views(document, in_batches(table), Silent())
-    told = kept_columns(found, in_batches(table), Silent())
+    found = find_views(document, table, Silent())
+    told = kept_columns(found, table, Silent())
     levels = found.recipients[0].view.levels
     assert {*told.kept, *(one.name for one in told.left)} == set(levels)
     assert told.suppressed <= told.allowed == 4
     for one in told.left:
         changed, _ = with_level(found, "Partner", one.name, one.level)
-        (first, _) = views_in(changed, in_batches(table), Silent())
+        (first, _) = views_in(changed, table, Silent())
         assert first.view.suppressed_rows == one.suppressed
     assert "best left out" in str(next(told.sentences))
 

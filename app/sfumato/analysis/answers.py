@@ -65,6 +65,9 @@ class GivenName(str):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GivenName) and str(self) == str(other)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     def __hash__(self) -> int:
         return hash((GivenName, str(self)))
 
