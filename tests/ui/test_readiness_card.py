@@ -226,13 +226,22 @@ def test_a_click_that_would_mend_what_is_gone_changes_nothing(qtbot, found):
     assert session.document == document
 
 
-def test_a_check_that_was_stopped_says_so_and_is_made_again_when_asked(qtbot, panel, tmp_path):
+def test_a_check_that_was_stopped_says_so_and_is_made_again_when_asked(
+    qtbot, panel, tmp_path, monkeypatch
+):
+    def until_cancelled(*arguments):
+        while True:
+            arguments[-1].report(0.5, "Counting")
+
     opened(qtbot, panel, tmp_path, clinic_table())
     session, card = panel.session, panel.readiness
-    session.edit("Protect less", protected({"Clinic A": 0.2}))
-    [job] = [job for job in session.runner.jobs if job.key == CHECK]
-    job.cancel()
-    wait_for_jobs(qtbot, session)
+    with monkeypatch.context() as patch:
+        patch.setattr("sfumato.ui.state.steps.checked_rows", until_cancelled)
+        patch.setattr("sfumato.ui.state.steps.examine", until_cancelled)
+        session.edit("Protect less", protected({"Clinic A": 0.2}))
+        [job] = [job for job in session.runner.jobs if job.key == CHECK]
+        job.cancel()
+        wait_for_jobs(qtbot, session)
     assert "was stopped" in words(panel)
     assert "Checking" not in words(panel)
     click(card.again)
