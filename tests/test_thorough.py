@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import thorough
-from tests.thorough import in_turn, leave_to_ci, left_to_other_turns, some, tried
+from tests.thorough import MANY, in_turn, leave_to_ci, left_to_other_turns, some, tried
 
 
 class Case:
@@ -63,6 +63,19 @@ def test_cases_that_take_turns_are_all_tried_once_in_so_many_turns():
         assert not {*left} & {*others}
     assert kept == [[0, 3, 6], [1, 4, 7], [2, 5]]
     assert left_to_other_turns(cases, None) == []
+
+
+def test_every_second_of_many_slow_cases_is_tried_where_a_test_says_nothing():
+    slow, turns = pytest.mark.slow, pytest.mark.turns(1)
+    many = [Case(f"a.py::test_it[{place}]", slow) for place in range(5)]
+    others = [
+        *[Case(f"a.py::test_few[{place}]", slow) for place in range(MANY - 1)],
+        *[Case(f"a.py::test_quick[{place}]") for place in range(5)],
+        *[Case(f"a.py::test_all[{place}]", slow, turns) for place in range(5)],
+        *[Case(f"a.py::test_alone[{place}]", slow, pytest.mark.alone) for place in range(5)],
+    ]
+    left = [left_to_other_turns([*many, *others], turn) for turn in (6, 7)]
+    assert left == [many[1::2], many[::2]]
 
 
 def test_values_that_take_turns_are_all_tried_once_in_so_many_turns():

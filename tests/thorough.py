@@ -3,8 +3,9 @@
 Somebody waits for `installer/test`: there a property is tried on some of its examples, and a test
 on some of its cases. Where ``CI=true``, all of them are tried, but of tests whose cases are many
 and alike: these say ``@pytest.mark.turns(3)``, and a run with a `SFUMATO_TEST_TURN` tries every
-third of their cases, a run with the next one others. installer/test takes the turn from the commit,
-so that a commit has the same cases whenever it is tried.
+third of their cases, a run with the next one others. Where a test says nothing and has `MANY` slow
+cases, every second one is tried. installer/test takes the turn from the commit, so that a commit
+has the same cases whenever it is tried.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _ALL = os.environ.get("CI") == "true"
 _TURN = os.environ.get("SFUMATO_TEST_TURN", "")
 TURN = int(_TURN) if _TURN else None
 """Which cases a run tries of many that are alike; None where it tries all."""
+MANY = 4
+"""So many slow cases of one test take turns of two."""
 _T = TypeVar("_T")
 
 
@@ -39,22 +42,32 @@ def in_turn(values: Sequence[_T], every: int, turn: int | None = TURN) -> Sequen
 
 
 def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -> list[pytest.Item]:
-    """Return the cases of tests with ``@pytest.mark.turns(3)`` that this run leaves to others.
+    """Return the cases that this run leaves to others.
 
-    Of so many cases that lie side by side one is tried, the next one at the next turn.
+    Of a test with ``@pytest.mark.turns(3)`` one is tried of three cases that lie side by side, the
+    next one at the next turn; every second of `MANY` slow cases and more of another test.
     """
     if turn is None:
         return []
-    left: list[pytest.Item] = []
-    places: dict[str, int] = defaultdict(int)
+    tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        mark = item.get_closest_marker("turns")
+        tests[item.nodeid.partition("[")[0]].append(item)
+    left: list[pytest.Item] = []
+    for cases in tests.values():
+        mark = cases[0].get_closest_marker("turns")
         if mark is not None:
-            test = item.nodeid.partition("[")[0]
-            if places[test] % mark.args[0] != turn % mark.args[0]:
-                left.append(item)
-            places[test] += 1
+            taking, every = cases, mark.args[0]
+        else:
+            taking = [case for case in cases if _takes_long(case)]
+            every = 2 if len(taking) >= MANY else 1
+        left += [case for n, case in enumerate(taking) if n % every != turn % every]
     return left
+
+
+def _takes_long(case: pytest.Item) -> bool:
+    return case.get_closest_marker("slow") is not None and not any(
+        case.get_closest_marker(name) for name in ("alone", "queued")
+    )
 
 
 def leave_to_ci(items: Iterable[pytest.Item]) -> None:
