@@ -20,12 +20,15 @@ from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import SeenView
 from sfumato.formats.bundles.reading import read_bundle
+from sfumato.formats.bundles.readme import readme_of
 from sfumato.project.document.model import ViewRule
 from sfumato.project.release.release import make_release
 from sfumato.project.release.views import coarsening_of
 from sfumato.project.verification.found import verify_file
 from sfumato.report.material import collect
+from tests.formats.bundles import case as bundle_case
 from tests.in_batches import in_batches
 from tests.project.making import new_project, noon
 from tests.project.test_released_chain import TABLES, decided
@@ -112,11 +115,26 @@ def test_some_cells_are_starred_beside_others_that_are_shown(exported):
 def test_files_are_verified_and_recipients_told_how_many_cells_are_starred(exported):
     assert exported.held
     for name, package in exported.packages.items():
-        counts = package["sfumato"]["view"].get("suppressed_cells", {})
-        for column, count in counts.items():
-            level = package["sfumato"]["view"]["levels"][column]
-            if level["level"] < level["highest"]:
-                assert count == starred(exported.files[name], exported.public)[column].sum()
+        view = package["sfumato"]["view"]
+        stars = starred(exported.files[name], exported.public).sum()
+        for column, count in view.get("suppressed_cells", {}).items():
+            assert count == stars[column]
+            assert view["levels"][column]["level"] < view["levels"][column]["highest"]
+
+
+def test_of_a_column_that_is_left_out_no_cells_are_told_nor_explained():
+    contents = bundle_case(60).contents
+    hidden, shown = [
+        each.name for each in contents.columns if contents.perturbation_of(each.name) is None
+    ][:2]
+    levels = {hidden: (2, 2), shown: (1, 2)}
+    for count in (0, 3):
+        view = SeenView(levels, 2, 0, "", cells={hidden: 24, shown: count})
+        told = replace(contents, view=view)
+        assert view.shown_cells == {shown: count}
+        names = {each.name: each.name for each in contents.columns}
+        text = readme_of(told, names, "csv")
+        assert ("Single cells of these columns show" in text) == bool(count)
 
 
 def ward():

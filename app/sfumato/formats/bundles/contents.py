@@ -138,6 +138,17 @@ class SeenView:
         """Return how many records show "*" for one of them."""
         return self.suppressed if self.cells is None else self.cells[name]
 
+    @property
+    def shown_cells(self) -> Mapping[str, int] | None:
+        """How many records show "*" in place of a label; not of columns that show nothing else."""
+        if self.cells is None:
+            return None
+        return {
+            name: count
+            for name, count in self.cells.items()
+            if self.levels[name][0] < self.levels[name][1]
+        }
+
 
 @dataclass(frozen=True)
 class UnitTold:

@@ -192,14 +192,15 @@ def _generalized(generalized: Generalized, names: Mapping[str, str]) -> dict[str
 
 def _view(view: SeenView, names: Mapping[str, str]) -> dict[str, Any]:
     """Return how coarsely quasi-identifiers are shown, for tools."""
+    cells = view.shown_cells
     return {
         "k": view.k,
         **({"k_counts_distinct": view.unit} if view.unit else {}),
         "suppressed": view.suppressed,
         **(
             {}
-            if view.cells is None
-            else {"suppressed_cells": {names[name]: count for name, count in view.cells.items()}}
+            if cells is None
+            else {"suppressed_cells": {names[name]: count for name, count in cells.items()}}
         ),
         "levels": {
             names[name]: {"level": level, "highest": highest}

@@ -270,7 +270,7 @@ def _promises(contents: BundleContents) -> str:
             f"### {_listed(contents.view.levels)}",
             _told_of(contents, contents.view.promise),
         ]
-        if any((contents.view.cells or {}).values()):
+        if any((contents.view.shown_cells or {}).values()):
             parts.append(worded(_CELLS_SUPPRESSED))
         elif contents.view.suppressed:
             parts.append(worded(_SUPPRESSED, rows=contents.view.suppressed))
