@@ -310,6 +310,22 @@ def test_another_entry_takes_the_draft_away(qtbot, apart):
     assert not editor.forms.cells["income", "rounding"].use.isChecked()
 
 
+def test_what_was_left_before_it_was_weighed_is_weighed_on_return(qtbot, panel):
+    age, income = protected(APART).policy
+    bounds = {"lowest": 0.0, "highest": 20_000.0, "bounds": "stated"}
+    other = replace(income, mechanism="laplace", settings=bounds)
+    open_payroll(panel.session, replace(protected(APART), policy=(age, other)))
+    editor = settings_of(panel)
+    tick(editor.forms.cells["age", "rounding"].use)
+    panel.choose("income")
+    wait_for_jobs(qtbot, panel.session)
+    panel.choose("age")
+    wait_for_jobs(qtbot, panel.session)
+    assert settings_of(panel) is editor
+    assert "Measured on 600 records" in editor.problem.words
+    assert editor.accept.isEnabled()
+
+
 def test_too_few_records_to_measure_are_said_to_be_too_few(qtbot, panel):
     table = Table(payroll_table().frame.head(50))
     open_payroll(panel.session, protected(), table)

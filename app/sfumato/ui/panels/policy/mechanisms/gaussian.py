@@ -311,9 +311,10 @@ class GaussianSettingsEditor(SettingsEditor):
         self._show_forms(forms_in(self._in_force))
 
     def leave(self) -> None:
-        """Stop measuring."""
+        """Stop measuring; what is weighed is weighed anew when its entry comes into sight again."""
         self.session.runner.cancel(JOB)
         self.session.runner.cancel(MEASURING)
+        self._attributes = ()
 
     def _show_forms(self, forms: Forms) -> None:
         """Show rounding and bounds beside the spreads of the noise, 1 where it is not sound."""
