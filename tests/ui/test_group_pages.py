@@ -128,6 +128,12 @@ def test_people_are_looked_up_by_what_the_chosen_recipient_sees(qtbot, made):
     assert "by what Public sees: age at level 2" in text(page.explanation)
 
 
+def test_no_larger_probability_can_be_stated_than_the_exact_test_has_a_meaning_for(made):
+    page = made(GroupRiskPage)
+    assert page.rule.value is PrivacyTest.EXACT
+    assert page.fields["delta"].spin.maximum() == 0.5
+
+
 @pytest.mark.slow
 def test_the_gap_between_published_and_true_is_said(qtbot, made):
     page = made(GroupRiskPage, protected())

@@ -20,7 +20,7 @@ from sfumato.analysis.disclosure.small_groups import (
 from sfumato.analysis.questions import question_called
 from sfumato.analysis.questions.question import AuditQuestion, Topic
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.group_privacy import PrivacyTest
+from sfumato.engine.disclosure.group_privacy import MOST_DELTA, PrivacyTest
 from sfumato.engine.disclosure.group_risk import CurvePoint, RiskLimits
 from sfumato.plots.figure import builder
 from sfumato.plots.groups import build_group_reconstruction, build_risk_curves
@@ -69,6 +69,7 @@ class GroupRiskPage(AnswerPage):
         self.rule = Segments(rules, self, name=self.tr("Test"), chosen=self.refresh)
         self.rule.setToolTip(self.tr("How a group is examined"))
         super().build()
+        self._limit_delta()
 
     def asked_beside(self) -> tuple[tuple[str, QWidget], ...]:
         """Return the test by which a group is examined."""
@@ -97,9 +98,13 @@ class GroupRiskPage(AnswerPage):
                 self.fields["epsilon"].set_value(promised.epsilon)
                 self.fields["delta"].set_value(promised.delta)
                 self.rule.set_value(promised.rule)
+        return replace(inputs, rule=self._limit_delta().value, remedies=True)
+
+    def _limit_delta(self) -> PrivacyTest:
+        """Let as large a δ be stated as the test has a meaning for; return the test."""
         rule = PrivacyTest(str(self.rule.value))
-        self.fields["delta"].set_range(0.01, 0.5 if rule is PrivacyTest.EXACT else 0.99)
-        return replace(inputs, rule=rule.value, remedies=True)
+        self.fields["delta"].set_range(0.01, MOST_DELTA if rule is PrivacyTest.EXACT else 0.99)
+        return rule
 
     # ----- the answer
 
