@@ -17,7 +17,7 @@ from sfumato.commands import COMMANDS, command_called
 from sfumato.commands.shared.command import Command, ExitCode, Terminal
 from sfumato.commands.shared.late import imported_late
 from sfumato.engine.core.errors import Cancelled, SfumatoError
-from sfumato.formats.errors import CannotOpen
+from sfumato.formats.errors import CannotOpen, FileError
 from sfumato.formats.files import printable
 from sfumato.formats.language import (
     know_columns,
@@ -74,6 +74,11 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
             for template in (error.what_template, error.remedy_template)
         )
         terminal.note(f"sfumato: {what}" + (f"\n  {remedy}" if remedy else ""))
+        if isinstance(error, FileError) and _reads_as_told(parsed):
+            from sfumato.commands.shared.remarks import lines_of_ways  # noqa: PLC0415
+
+            for line in lines_of_ways(error):
+                terminal.note(line)
         if isinstance(error, NotSealed):
             accepting = "sfumato seal PROJECT --accept REASON"
             terminal.note("  " + worded("To accept it: {command}", command=accepting))
@@ -87,6 +92,11 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         told = _refused_by_the_system(error)
         terminal.note(told or _fault(error))
         return ExitCode.EXPECTED_ERROR if told else ExitCode.FAULT
+
+
+def _reads_as_told(parsed: argparse.Namespace) -> bool:
+    """Whether a command reads a table by options of how that is to be done."""
+    return "column_types" in parsed and getattr(parsed, "new_edition", "") is not None
 
 
 def _ran(parsed: argparse.Namespace, terminal: Terminal) -> int:

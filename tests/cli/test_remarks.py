@@ -158,3 +158,19 @@ def test_the_weight_of_an_spss_file_is_no_caution_once_its_column_has_the_role(l
     assert line.run("check", line.project) == 0
     assert "ready to release" in line.output
     assert "weighted by" not in line.output
+
+
+def test_a_column_that_mixes_numbers_and_texts_is_refused_with_what_to_type(line):
+    table = line.folder / "mixed.csv"
+    values = ["unknown" if row == 40 else str(row % 9) for row in range(200)]
+    table.write_text("\n".join(["id,a b", *(f"{row},{one}" for row, one in enumerate(values))]))
+    assert line.run("init", line.project, "--table", table) == ExitCode.EXPECTED_ERROR
+    told = line.remarks.splitlines()
+    assert told[-3:] == [
+        "  Treat as missing: --column-bad-value 'a b=missing'",
+        "  Skip the row: --column-bad-value 'a b=skip'",
+        "  Read the column as text: --column-bad-value 'a b=text'",
+    ]
+    assert "unknown" not in line.remarks
+    stated = ("--column-bad-value", "a b=text")
+    assert line.run("init", line.project, "--table", table, *stated) == ExitCode.OK

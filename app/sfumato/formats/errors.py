@@ -38,6 +38,9 @@ class FileError(SfumatoError):
         The remedies that are a change of the reading options, ready to be used.
     """
 
+    read_by: Any = None
+    """The `ReadOptions` that the file was read by; None before it is read."""
+
     def __init__(
         self, what: str, remedy: str = "", *, ways: Sequence[Way] = (), **details: object
     ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -128,7 +129,8 @@ def first_rows(
     FileError
         If the file can't be read so.
     """
-    return _read(path, options, context, rows)
+    with _refused_by(options):
+        return _read(path, options, context, rows)
 
 
 def preview(path: Place, options: ReadOptions, rows: int = PREVIEW_ROWS) -> Table:
@@ -163,7 +165,18 @@ def read_file(path: Place, options: ReadOptions, context: Context) -> ReadResult
     Cancelled
         If the context says so.
     """
-    return _read(path, options, context)
+    with _refused_by(options):
+        return _read(path, options, context)
+
+
+@contextmanager
+def _refused_by(options: ReadOptions) -> Iterator[None]:
+    """Let a refusal know by which options the file was read: its ways out differ from them."""
+    try:
+        yield
+    except FileError as error:
+        error.read_by = options
+        raise
 
 
 def _read(
@@ -274,7 +287,7 @@ def open_batches(
     if isinstance(path, Address):
         return None
     chosen = format_called(options.format)
-    with opening(path, folders=chosen.reads_folders):
+    with _refused_by(options), opening(path, folders=chosen.reads_folders):
         found = chosen.batches(path, options, context, least=least, known=known)
     if found is None:
         return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.analysis.answers import Answer, AnswerTable
 from sfumato.formats.choices import ReadingChoice, cautions_first, choices_of, rows_sentence
-from sfumato.formats.errors import Way
+from sfumato.formats.errors import FileError, Way
 from sfumato.formats.language import said, worded
 from sfumato.formats.notes import Note
 from sfumato.formats.options import ReadOptions, settings_of_reading
@@ -49,6 +49,13 @@ def lines_of(
             if choices := choices_of(way, options):
                 typed = again(way.options) if again else " ".join(map(to_type, choices))
                 yield f"  {said(way.title)}: {typed}"
+
+
+def lines_of_ways(error: FileError) -> Iterator[str]:
+    """Yield the ways out of a refusal that are other reading options, with what to type."""
+    for way in error.ways if error.read_by is not None else ():
+        if choices := choices_of(way, error.read_by):
+            yield f"  {said(way.title)}: {' '.join(map(to_type, choices))}"
 
 
 def read_again(project: Path, source: TableSource, options: ReadOptions) -> str:
