@@ -35,7 +35,6 @@ _LIKELY: Final = 0.5
 _MOST_OTHERS: Final = 3
 _WITHIN: Final = re.compile("(?<=[^\\W\\d_])[^\\x00-\\x7f\u2019](?=[^\\W\\d_])")
 """A letter or a mark that is not ASCII, but no apostrophe, between two letters."""
-_LINE: Final = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,8 @@ def guess_encoding(path: Path) -> Guess:
         if piece.isascii():
             continue
         unicode = unicode and _is_utf8(piece)
-        for line in _LINE.findall(piece):
-            if size < ENOUGH_BYTES and line not in lines:
+        for line in piece.splitlines() if size < ENOUGH_BYTES else ():
+            if not line.isascii() and size < ENOUGH_BYTES and line not in lines:
                 lines[line] = None
                 size += len(line)
         if not unicode and size >= ENOUGH_BYTES:
