@@ -209,7 +209,8 @@ class PolicyPanel(Panel):
 
     def _refresh(self, _changed: object = None) -> None:
         document = self.session.document
-        self.drawer.allow(self.session.surveyed is not None)
+        if self.drawer.allow(self.session.surveyed is not None):
+            self.board.show_drawer(self.drawer.is_open)
         refused = {e.key for e in document.policy if unit_refusal(document, e) is not None}
         items = items_of(document, self._empty_entries(), refused)
         # A quasi-identifier has levels where nothing in the table is sensitive, too.

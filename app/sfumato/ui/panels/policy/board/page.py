@@ -360,7 +360,7 @@ class BoardDrawer(QSplitter):
     """
 
     turned = Signal()
-    """The drawer was opened or closed."""
+    """The drawer was opened or closed by the person."""
 
     def __init__(
         self, session: Session, board: QWidget, inside: QWidget, parent: QWidget | None = None
@@ -399,13 +399,22 @@ class BoardDrawer(QSplitter):
         self._arrange()
         self.turned.emit()
 
-    def allow(self, allowed: bool) -> None:
-        """Keep the drawer out of sight where there is no table, of which it could show settings."""
+    def allow(self, allowed: bool) -> bool:
+        """Keep the drawer out of sight where there is no table, of which it could show settings.
+
+        Whoever asks shows what is in it afterwards, so `turned` is not emitted.
+
+        Returns
+        -------
+        bool
+            Whether that has opened or closed it.
+        """
         shown = allowed and is_on(self._store, DRAWER)
-        if shown != self.is_open:
-            self._room.setVisible(shown)
-            self._arrange()
-            self.turned.emit()
+        if shown == self.is_open:
+            return False
+        self._room.setVisible(shown)
+        self._arrange()
+        return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the drawer's height as far as the board's least height allows it."""
