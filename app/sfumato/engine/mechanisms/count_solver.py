@@ -68,10 +68,12 @@ def error_of_shares(retention: Floats, frequencies: Floats) -> float:
         The values' shares f, shape (m,), summing to 1.
     """
     least, size = int(retention.argmin()), len(retention)
-    kept, shares = np.delete(retention, least), np.delete(frequencies, least)
+    kept, shares = (
+        np.concatenate([each[:least], each[least + 1 :]]) for each in (retention, frequencies)
+    )
     if not (kept > 0.0).all():
         return np.inf
-    sums = np.append(_terms(kept, shares).sum(axis=1), shares.sum())
+    sums = np.concatenate([_terms(kept, shares).sum(axis=1), [shares.sum()]])
     return float(_error(sums, float(retention[least]), float(frequencies[least]), size))
 
 

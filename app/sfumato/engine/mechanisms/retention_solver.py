@@ -166,7 +166,7 @@ class ProfileProgram:
         self.gammas = gammas[self.order]
         self.rest = len(gammas) - 1
         self.mode = mode
-        inverse = 1 / self.gammas
+        self.inverses = inverse = 1 / self.gammas
         finite = np.isfinite(self.gammas)
         # Value i's own limit beside the top a: p_i ≤ constant_i − slope_i·a. In strict mode the
         # downward limit is the tighter one exactly when γ_i < m − 1.
@@ -187,7 +187,7 @@ class ProfileProgram:
 
     def shared(self, top: Integers, a: Floats) -> Floats:
         """Return b, what the others may keep at most beside value `top` keeping `a`."""
-        inverse = 1 / self.gammas[top]
+        inverse = self.inverses[top]
         left = 1 - inverse - self.rest * a * inverse
         if self.mode is BreachMode.STRICT:
             with np.errstate(invalid="ignore"):
@@ -209,8 +209,11 @@ class ProfileProgram:
             )
         return low
 
-    def value(self, top: Integers, a: Floats) -> Floats:
-        """Return Σ f_i·p_i for each pair of a top value and what it keeps; −inf if infeasible."""
+    def value(self, top: Integers, a: Floats, highest: Floats) -> Floats:
+        """Return Σ f_i·p_i for each pair of a top value and what it keeps; −inf if infeasible.
+
+        `highest` is what `highest` returns for these values.
+        """
         b = self.shared(top, a)
         count = self.bound_count(a, b)
         inside = top < count
@@ -221,7 +224,7 @@ class ProfileProgram:
             + (self.sum_weights[-1] - self.sum_weights[count]) * b
         )
         total = others + self.weights[top] * (a - own)
-        return np.where(a <= self.highest(top), total, -np.inf)
+        return np.where(a <= highest, total, -np.inf)
 
     def highest(self, top: Integers) -> Floats:
         """Return the largest a at which every other value can still keep nothing."""
@@ -244,18 +247,21 @@ class ProfileProgram:
         tops = np.flatnonzero(
             np.append(self.gammas[1:] != self.gammas[:-1], True)  # the last of each run of γ
         )
-        low, high = np.zeros(len(tops)), self.highest(tops)
+        highest = self.highest(tops)
+        low, high = np.zeros(len(tops)), highest
+        twice, highest_twice = np.tile(tops, 2), np.tile(highest, 2)
         golden = (np.sqrt(5) - 1) / 2
         for _ in range(45):
             left, right = high - golden * (high - low), low + golden * (high - low)
-            rising = self.value(tops, left) < self.value(tops, right)
+            both = self.value(twice, np.concatenate([left, right]), highest_twice)
+            rising = both[: len(tops)] < both[len(tops) :]
             low, high = np.where(rising, left, low), np.where(rising, high, right)
-        reached = self.value(tops, (low + high) / 2)
+        reached = self.value(tops, (low + high) / 2, highest)
         near = tops[reached >= reached.max() - 1e-7 * max(abs(float(reached.max())), 1e-12)]
         best, best_a, best_value = int(near[0]), 0.0, -np.inf
         for top in near[:64]:
             crossings = self.crossings(int(top))
-            values = self.value(np.full(len(crossings), top), crossings)
+            values = self.value(np.full(len(crossings), top), crossings, self.highest(top))
             winner = int(values.argmax())
             if values[winner] > best_value:
                 best, best_a, best_value = int(top), float(crossings[winner]), values[winner]
