@@ -11,7 +11,7 @@ import pandas as pd
 from pytestqt.qtbot import QtBot
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import Attribute, Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
@@ -56,6 +56,15 @@ def protected(levels: Mapping[str, float] = LEVELS, **changes: object) -> Docume
     )
     policy = (PolicyEntry(("disease",), "uniform"),)
     return clinic_document(policy=policy, recipients=recipients, **changes)
+
+
+def disease(table: Table | None = None) -> Attribute:
+    """Return the sensitive attribute, of which a mechanism's settings are made before it is open.
+
+    A table that is opened without its policy would be weighed for a mechanism first.
+    """
+    table = clinic_table() if table is None else table
+    return encode_column(table, clinic_document().column("disease")).attribute
 
 
 def open_clinic(session: Session, document: Document, table: Table | None = None) -> None:

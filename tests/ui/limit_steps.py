@@ -12,7 +12,7 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.per_value import PrivacyLimits
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import LOW
 from sfumato.ui.state.insights import SurveyedTable
@@ -40,22 +40,18 @@ def open_values(
     values = np.array(names)[np.arange(rows) % len(names)]
     frame = pd.DataFrame({"disease": pd.Categorical(values, categories=list(names))})
     column = ColumnSpec("disease", Role.SENSITIVE, Kind.CATEGORICAL, Domain(tuple(names)))
-    document = Document(title="Values", columns=(column,))
-    session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), document)
-    attribute = session.attribute("disease").attribute
+    attribute = encode_column(Table(frame), column).attribute
     mechanism = mechanism_called(by)
     alike = {"frequencies": "equal"} if by == "finegrain" else {}
     stated = settings or {**mechanism.default_settings((attribute,)), **alike}
     stated = mechanism.complete_settings((attribute,), stated, NOISE)
-    session.edit(
-        "Protect",
-        Document(
-            title="Values",
-            columns=(column,),
-            policy=(PolicyEntry(("disease",), by, stated),),
-            recipients=(Recipient("Clinic A", {"disease": statement or {"trust_factor": 1.0}}),),
-        ),
+    document = Document(
+        title="Values",
+        columns=(column,),
+        policy=(PolicyEntry(("disease",), by, stated),),
+        recipients=(Recipient("Clinic A", {"disease": statement or {"trust_factor": 1.0}}),),
     )
+    session.open_table("Open", SurveyedTable.of(in_batches(Table(frame))), document)
 
 
 def limits(editor) -> PrivacyLimits:

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
-from tests.ui.clinic import clinic_document, clinic_table, open_clinic, wait_for_jobs
+from tests.ui.clinic import clinic_document, disease, open_clinic, wait_for_jobs
 from tests.ui.hands import enter, on_screen
 
 LEFT = Qt.MouseButton.LeftButton
@@ -24,11 +24,9 @@ def panel(qtbot, session):
 def editor(qtbot, panel):
     session = panel.session
     recipient = Recipient("Clinic A", {"disease": {"retention_probability": 0.4}})
-    open_clinic(session, clinic_document(recipients=(recipient,)), clinic_table())
-    attribute = session.attribute("disease").attribute
-    settings = DISTRIBUTION.first_settings((attribute,), session.noise)
+    settings = DISTRIBUTION.first_settings((disease(),), session.noise)
     entry = PolicyEntry(("disease",), "distribution", settings)
-    session.edit("Protect", clinic_document(policy=(entry,), recipients=(recipient,)))
+    open_clinic(session, clinic_document(policy=(entry,), recipients=(recipient,)))
     wait_for_jobs(qtbot, session)
     panel.choose("disease")
     return panel.page.settings

@@ -13,7 +13,14 @@ from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.lists import FIGURE
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
+from tests.ui.clinic import (
+    DISEASES,
+    clinic_document,
+    disease,
+    open_clinic,
+    protected,
+    wait_for_jobs,
+)
 from tests.ui.hands import on_screen
 from tests.ui.policy_steps import state_once_checked
 
@@ -23,10 +30,9 @@ def panel(qtbot, session):
     return on_screen(qtbot, PANEL(session), 1000, 1200)
 
 
-def by_matrix(session, entries):
+def by_matrix(entries):
     """The clinic with a matrix of one's own at full trust in it."""
-    attribute = session.attribute("disease").attribute
-    settings = mechanism_called("matrix").default_settings((attribute,))
+    settings = mechanism_called("matrix").default_settings((disease(),))
     entry = PolicyEntry(("disease",), "matrix", {**settings, "entries": entries.tolist()})
     people = (Recipient("Clinic A", {"disease": {"trust_factor": 1.0}}),)
     return clinic_document(policy=(entry,), recipients=people)
@@ -47,8 +53,7 @@ def icons(panel):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("entries", [np.eye(len(DISEASES)), one_zero()])
 def test_a_matrix_without_a_limit_on_the_odds_is_a_danger_at_its_level(panel, entries):
-    open_clinic(panel.session, clinic_document())
-    panel.session.edit("Protect", by_matrix(panel.session, entries))
+    open_clinic(panel.session, by_matrix(entries))
     assert panel.page.empty.isVisible()
     assert panel.page.empty.words.startswith("Danger: ")
     assert panel.state() is PanelState.ATTENTION
@@ -57,8 +62,7 @@ def test_a_matrix_without_a_limit_on_the_odds_is_a_danger_at_its_level(panel, en
 
 @pytest.mark.slow
 def test_a_matrix_that_hides_is_no_danger_as_it_stands(panel):
-    open_clinic(panel.session, clinic_document())
-    panel.session.edit("Protect", by_matrix(panel.session, 0.5 * np.eye(4) + 0.125))
+    open_clinic(panel.session, by_matrix(0.5 * np.eye(4) + 0.125))
     assert not panel.page.empty.isVisible()
     assert icons(panel) == ["step-done"]
 

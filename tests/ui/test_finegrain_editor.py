@@ -74,7 +74,7 @@ def test_the_paper_s_example_is_pasted_by_name_and_solved_both_ways(qtbot, edito
     assert "every limit holds" in editor.result.note.text()
 
 
-def test_values_that_can_t_be_told_apart_are_named(qtbot, editor):
+def test_values_that_are_never_or_hardly_ever_kept_can_t_be_told_apart(qtbot, panel, editor):
     tight = "SARS\t0.1\t0.12\nHIV\t0.1\t0.12\nH1N1\t0.1\t0.95\ncancer\t0.1\t0.95"
     qtbot.mouseClick(editor.mode.button_for("published"), LEFT)
     qtbot.mouseClick(editor.objective.segments.button_for("values"), LEFT)
@@ -82,9 +82,6 @@ def test_values_that_can_t_be_told_apart_are_named(qtbot, editor):
     kept = np.array(editor.session.document.policy[0].settings["profile"])
     assert "can't tell them apart: SARS, HIV" in editor.result.note.text()
     assert kept[2] > kept[0]
-
-
-def test_values_that_are_hardly_ever_kept_are_named_like_those_that_never_are(panel):
     limits = {"mode": "strict", "theta": 3.0, "limits": [], "frequencies": "equal"}
     open_values(panel.session, settings={**limits, "profile": [1e-9, 1e-9, 0.2, 0.2]})
     assert "can't tell them apart: SARS, HIV" in panel.page.settings.result.note.text()
@@ -93,7 +90,7 @@ def test_values_that_are_hardly_ever_kept_are_named_like_those_that_never_are(pa
 # ----- editing
 
 
-def test_typing_into_several_cells_is_one_edit(qtbot, editor):
+def test_selected_cells_are_typed_into_filled_down_and_cleared_each_in_one_edit(qtbot, editor):
     paste(qtbot, editor, PAPER)
     type_cells(qtbot, editor, [0, 1, 3], HIGH, "0,3")
     assert {row for row in stated(editor) if row[2] == 0.3} == {
@@ -104,29 +101,20 @@ def test_typing_into_several_cells_is_one_edit(qtbot, editor):
     editor.session.undo()
     assert ("HIV", 0.1, 0.25) in stated(editor)
     assert cell(editor, 1, HIGH) == "0.25"
-    editor.session.undo()
-    assert stated(editor) == set()
-
-
-def test_filling_down_copies_the_top_cell(qtbot, editor):
-    paste(qtbot, editor, PAPER)
     select(editor, [1, 2, 3], (LOW, HIGH))
     qtbot.keyClick(editor.grid, Qt.Key.Key_D, CONTROL)
     assert {row[1:] for row in stated(editor) if row[0] != "SARS"} == {(0.1, 0.25)}
-
-
-def test_clearing_returns_a_value_to_the_rule(qtbot, editor):
-    paste(qtbot, editor, PAPER)
+    editor.session.undo()
     select(editor, [0, 1], (HIGH,))
     qtbot.keyClick(editor.grid, Qt.Key.Key_Delete)
     assert {row[0] for row in stated(editor)} == {"H1N1", "cancer"}
     assert cell(editor, 0, HIGH) == "0.75"  # θ = 3 times its share of 1/4
     assert cell(editor, 0, LOW) == "0.25"
-
-
-def test_one_half_of_a_pair_is_completed_by_the_rule(qtbot, editor):
+    editor.session.undo()
+    editor.session.undo()
+    assert stated(editor) == set()
     type_cells(qtbot, editor, [2], HIGH, "40 %")
-    assert stated(editor) == {("H1N1", 0.25, 0.4)}
+    assert stated(editor) == {("H1N1", 0.25, 0.4)}, "the rule completes the other half"
 
 
 def test_a_value_can_have_several_limits_and_the_tightest_counts(qtbot, editor):
@@ -179,17 +167,13 @@ def test_a_problem_is_named_at_its_cell_and_nothing_is_lost(qtbot, editor, low, 
     assert editor.problem.words.endswith("pasted.")
 
 
-def test_unknown_values_in_a_list_are_named_and_can_be_removed(qtbot, editor):
+def test_unknown_values_and_missing_halves_are_named_and_can_be_taken_back(qtbot, editor):
     paste(qtbot, editor, "SARS\t0.1\t0.2\nplague\t0.1\t0.2")
     assert "Not in the domain: plague." in editor.problem.words
     assert stated(editor) == set()
     qtbot.mouseClick(editor.remove_strays, LEFT)
     assert stated(editor) == {("SARS", 0.1, 0.2)}
     assert editor.problem.words == ""
-
-
-def test_a_missing_half_is_named(qtbot, editor):
-    paste(qtbot, editor, PAPER)
     type_cells(qtbot, editor, [0], LOW, "")
     assert "SARS: ρ1 is missing." in editor.problem.words
     qtbot.mouseClick(editor.take_back, LEFT)
@@ -216,7 +200,7 @@ def test_a_class_is_painted_on_the_selected_values(qtbot, editor):
     assert stated(editor) == {("H1N1", 0.1, 0.15)}
 
 
-def test_the_tolerance_is_a_rule_for_all_other_values(qtbot, editor):
+def test_the_tolerance_is_a_rule_for_all_other_values_and_rarity_sets_every_one(qtbot, editor):
     qtbot.mouseClick(editor.presets.way.button_for("tolerance"), LEFT)
     type_into(editor.presets.theta.field.spin, "2")
     qtbot.keyClick(editor.presets.theta.field.spin, Qt.Key.Key_Return)
@@ -228,9 +212,6 @@ def test_the_tolerance_is_a_rule_for_all_other_values(qtbot, editor):
     editor.presets.rule.click()
     assert limits(editor).theta is None
     assert cell(editor, 0, HIGH) == ""
-
-
-def test_rarity_sets_every_value(qtbot, editor):
     qtbot.mouseClick(editor.presets.way.button_for("rarity"), LEFT)
     editor.presets.uncommon.spin.setValue(30)
     qtbot.mouseClick(editor.presets.apply_rarity, LEFT)

@@ -7,7 +7,7 @@ import pytest
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.preview import PANEL as PREVIEW
-from tests.ui.clinic import clinic_document, clinic_table, open_clinic, wait_for_jobs
+from tests.ui.clinic import clinic_document, open_clinic, wait_for_jobs
 from tests.ui.hands import enter, on_screen
 
 
@@ -15,9 +15,8 @@ from tests.ui.hands import enter, on_screen
 def panel(qtbot, session):
     made = on_screen(qtbot, PANEL(session), 900, 1400)
     recipient = Recipient("Clinic A", {"disease": {"epsilon": 1.8}})
-    open_clinic(session, clinic_document(recipients=(recipient,)), clinic_table())
     entry = PolicyEntry(("disease",), "hadamard", {"blocks": 1})
-    session.edit("Protect", clinic_document(policy=(entry,), recipients=(recipient,)))
+    open_clinic(session, clinic_document(policy=(entry,), recipients=(recipient,)))
     wait_for_jobs(qtbot, session)
     made.choose("disease")
     return made

@@ -11,7 +11,7 @@ from sfumato.engine.generalization.hierarchies import Taxonomy
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
-from tests.ui.clinic import clinic_document, clinic_table, open_clinic, wait_for_jobs
+from tests.ui.clinic import clinic_document, disease, open_clinic, wait_for_jobs
 from tests.ui.hands import enter, on_screen
 
 HIERARCHICAL = mechanism_called("hierarchical")
@@ -21,10 +21,8 @@ HIERARCHICAL = mechanism_called("hierarchical")
 def panel(qtbot, session):
     made = on_screen(qtbot, PANEL(session), 900, 1400)
     recipient = Recipient("Clinic A", {"disease": {"retention_probability": 0.4}})
-    open_clinic(session, clinic_document(recipients=(recipient,)), clinic_table())
-    attribute = session.attribute("disease").attribute
-    entry = PolicyEntry(("disease",), "hierarchical", HIERARCHICAL.default_settings((attribute,)))
-    session.edit("Protect", clinic_document(policy=(entry,), recipients=(recipient,)))
+    entry = PolicyEntry(("disease",), "hierarchical", HIERARCHICAL.default_settings((disease(),)))
+    open_clinic(session, clinic_document(policy=(entry,), recipients=(recipient,)))
     wait_for_jobs(qtbot, session)
     made.choose("disease")
     return made

@@ -164,10 +164,10 @@ def loops(watch: LayoutWatch, folder, name: str, widths) -> list[str]:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", FITTED)
-def test_what_is_fitted_holds_still_at_twenty_widths_of_the_window(
+def test_what_is_fitted_holds_still_at_some_widths_of_the_window(
     watch, only_in_sight, tmp_path, name
 ):
-    widths = [*WIDTHS[SEED % 47 :: 47], 1_119, 1_267, 1_366]
+    widths = [*some(WIDTHS[SEED % 47 :: 47], SEED), 1_119, 1_267, 1_366]
     assert not (turning := loops(watch, tmp_path, name, widths)), "\n".join(turning)
 
 

@@ -42,7 +42,7 @@ def test_a_preset_states_a_level_in_plain_words(qtbot, filled):
     assert cards[2].isChecked()
 
 
-def test_every_term_shows_the_same_level(filled):
+def test_a_level_is_told_in_every_term_and_by_what_the_matrix_means(filled):
     tiles = editor_of(filled).terms.cards
     shown = {name: tiles[name].text() for name in ("retention", "epsilon", "gamma", "rho")}
     assert shown == {
@@ -51,9 +51,17 @@ def test_every_term_shows_the_same_level(filled):
         "gamma": "γ = 7",
         "rho": "ρ 0.1 → 0.438",
     }
+    texts = editor_of(filled).meaning.texts
+    assert "at most 7" in texts[0]
+    assert texts[1].startswith("70")
+    assert "From 400 records" in texts[2]
+    assert not filled.page.for_all.isVisible(), "there is but one attribute"
 
 
-def test_a_level_can_be_stated_in_another_term(qtbot, filled):
+def test_a_level_is_stated_in_another_term_and_not_again_in_that_in_sight(qtbot, filled):
+    before = filled.session.document
+    qtbot.mouseClick(editor_of(filled).terms.cards["retention"], LEFT)
+    assert filled.session.document is before
     qtbot.mouseClick(editor_of(filled).terms.cards["gamma"], LEFT)
     assert statement(filled)["gamma"] == pytest.approx(7.0)
     field = editor_of(filled).fields["gamma"].field.spin
@@ -77,13 +85,7 @@ def test_undo_takes_back_the_term_while_a_number_is_being_typed(qtbot, filled):
     assert spin.value() == pytest.approx(7.0)
 
 
-def test_stating_the_term_in_sight_again_changes_nothing(qtbot, filled):
-    before = filled.session.document
-    qtbot.mouseClick(editor_of(filled).terms.cards["retention"], LEFT)
-    assert filled.session.document is before
-
-
-def test_dragging_the_slider_is_one_edit(qtbot, filled):
+def test_each_drag_of_the_slider_is_one_edit(qtbot, filled):
     slider = editor_of(filled).fields["retention_probability"].slider
     slider.setSliderDown(True)
     for position in (500, 400, 300):
@@ -93,10 +95,6 @@ def test_dragging_the_slider_is_one_edit(qtbot, filled):
     assert filled.session.undo_text == "Change the trust in Clinic A"
     filled.session.undo()
     assert statement(filled) == {"retention_probability": 0.6}
-
-
-def test_two_drags_are_two_edits(filled):
-    slider = editor_of(filled).fields["retention_probability"].slider
     for position in (500, 300):
         slider.setSliderDown(True)
         slider.setSliderPosition(position)
@@ -120,14 +118,7 @@ def test_limits_that_don_t_fit_are_refused_at_their_fields(qtbot, filled):
     assert statement(filled) == {"rho1": 0.1, "rho2": 0.5}
 
 
-def test_the_meaning_is_computed_from_the_matrix(filled):
-    texts = editor_of(filled).meaning.texts
-    assert "at most 7" in texts[0]
-    assert texts[1].startswith("70")
-    assert "From 400 records" in texts[2]
-
-
-def test_a_recipient_is_chosen_in_the_table_or_on_the_ladder(qtbot, filled):
+def test_a_recipient_is_chosen_in_the_table_or_on_the_ladder_of_either_scale(qtbot, filled):
     filled.page.recipients.table.selectRow(2)
     assert "Public" in filled.page._level_title.text()
     ladder = filled.page.ladder
@@ -135,9 +126,14 @@ def test_a_recipient_is_chosen_in_the_table_or_on_the_ladder(qtbot, filled):
     qtbot.mouseClick(ladder, LEFT, pos=place)
     assert "Institute" in filled.page._level_title.text()
     assert filled.page.recipients.table.currentIndex().row() == 1
+    linear = ladder.y_of(0.1)
+    ladder.set_logarithmic(True)
+    assert ladder.y_of(0.1) < linear
+    assert ladder.trust_at(ladder.y_of(0.05)) == pytest.approx(0.05)
+    assert "Public: p = 0.1" in ladder.accessibleDescription()
 
 
-def test_dragging_a_rung_is_one_edit(qtbot, filled):
+def test_dragging_a_rung_is_one_edit_that_keeps_the_term(qtbot, filled):
     ladder = filled.page.ladder
     start = QPoint(60, round(ladder.y_of(0.6)))
     qtbot.mousePress(ladder, LEFT, pos=start)
@@ -147,9 +143,6 @@ def test_dragging_a_rung_is_one_edit(qtbot, filled):
     assert statement(filled)["retention_probability"] == pytest.approx(0.8, abs=0.01)
     filled.session.undo()
     assert statement(filled) == {"retention_probability": 0.6}
-
-
-def test_a_dragged_rung_keeps_its_term(qtbot, filled):
     qtbot.mouseClick(editor_of(filled).terms.cards["epsilon"], LEFT)
     filled.page.ladder.dragged.emit("Clinic A", 0.5)
     assert list(statement(filled)) == ["epsilon"]
@@ -165,15 +158,6 @@ def test_the_ladder_answers_to_the_keyboard(qtbot, filled):
     assert statement(filled, "Institute")["retention_probability"] > 0.3
     qtbot.keyClick(ladder, Qt.Key.Key_Minus)
     assert statement(filled, "Institute")["retention_probability"] == pytest.approx(0.3, abs=2e-3)
-
-
-def test_the_ladder_can_be_logarithmic(filled):
-    ladder = filled.page.ladder
-    linear = ladder.y_of(0.1)
-    ladder.set_logarithmic(True)
-    assert ladder.y_of(0.1) < linear
-    assert ladder.trust_at(ladder.y_of(0.05)) == pytest.approx(0.05)
-    assert "Public: p = 0.1" in ladder.accessibleDescription()
 
 
 def test_a_missing_level_is_offered(qtbot, filled):
@@ -226,7 +210,7 @@ def several(noise):
     return Table(frame), changed
 
 
-def test_one_click_gives_a_recipient_the_same_trust_for_every_attribute(panel):
+def test_one_click_gives_the_same_trust_for_every_attribute_and_one_is_changed_after(panel, qtbot):
     table, document = several(panel.session.noise)
     open_clinic(panel.session, document, table)
     click(panel.page.for_all)
@@ -236,22 +220,12 @@ def test_one_click_gives_a_recipient_the_same_trust_for_every_attribute(panel):
     assert statement(panel, "Public", "ward") == {"epsilon": 0.5}
     panel.session.undo()
     assert statement(panel, key="ward") == {"epsilon": 0.5}
-
-
-def test_a_single_attribute_can_be_changed_after(panel, qtbot):
-    table, document = several(panel.session.noise)
-    open_clinic(panel.session, document, table)
-    click(panel.page.for_all)
+    panel.session.redo()
     panel.choose("ward")
     panel.page.ladder.setFocus()
     qtbot.keyClick(panel.page.ladder, Qt.Key.Key_Minus)
     assert statement(panel, key="ward")["retention_probability"] < 0.6
     assert statement(panel) == {"retention_probability": 0.6}
-
-
-def test_with_one_attribute_there_is_nothing_to_state_for_all(panel):
-    open_clinic(panel.session, protected())
-    assert not panel.page.for_all.isVisible()
 
 
 @pytest.mark.few(1)

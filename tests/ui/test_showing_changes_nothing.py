@@ -27,7 +27,7 @@ def test_limits_and_levels_of_any_precision_stay_as_they_are(qtbot, session, the
         panel.activate()
         assert session.document.policy[0].settings.get("theta") == theta
         assert session.document.recipients[0].statements["disease"] == statement
-        assert session.undo_text == "Protect"
+        assert session.undo_text == "Open"
         open_values(session, settings=limits_with(3.0))
 
 
@@ -36,5 +36,5 @@ def test_a_matrix_of_any_precision_stays_as_it_is(qtbot, session):
     panel = on_screen(qtbot, PANEL(session))
     open_values(session, settings={"entries": entries}, by="matrix")
     panel.activate()
-    assert session.undo_text == "Protect"
+    assert session.undo_text == "Open"
     assert session.document.policy[0].settings["entries"] == entries
