@@ -48,6 +48,8 @@ _FEW: Final = 200
 _CANDIDATES: Final = 64
 _SEARCHED: Final = 8
 """So many pairs of a top value and a place of the grid are refined, the best first."""
+_TOGETHER: Final = 50_000
+"""So many retention probabilities are weighed at once."""
 _LARGEST: Final = 1e300
 _SMALLEST: Final = 1e-60
 """Stands for smaller retention probabilities where cubes of their inverses are summed."""
@@ -75,6 +77,27 @@ def error_of_shares(retention: Floats, frequencies: Floats) -> float:
         return np.inf
     sums = np.concatenate([_terms(kept, shares).sum(axis=1), [shares.sum()]])
     return float(_error(sums, float(retention[least]), float(frequencies[least]), size))
+
+
+def _errors_of_profiles(retention: Floats, frequencies: Floats) -> Floats:
+    """Return T of many profiles as `error_of_shares` has it of one, shape (n,).
+
+    Parameters
+    ----------
+    retention
+        p, shape (n, m).
+    frequencies
+        f, shape (m,).
+    """
+    (count, size), least = retention.shape, retention.argmin(axis=1)
+    others = np.arange(size) != least[:, None]
+    kept = retention[others].reshape(count, size - 1)
+    shares = np.broadcast_to(frequencies, retention.shape)[others].reshape(count, size - 1)
+    apart = (kept > 0.0).all(axis=1)
+    terms = _terms(np.where(apart[:, None], kept, 1.0), shares).sum(axis=2)
+    sums = np.concatenate([terms, shares.sum(axis=1)[None]])
+    errors = _error(sums, retention.min(axis=1), frequencies[least], size)
+    return np.where(apart, errors, np.inf)
 
 
 def solve_for(
@@ -143,7 +166,7 @@ class _CountProgram(ProfileProgram):
         grid = _grid(uniform, most, steps)
         errors = self.grid_of_errors(tops, grid)
         reach = float(self.highest(np.zeros(1, dtype=np.int64))[0])
-        first = np.array([self.error_at(0, float(a)) if a <= reach else np.inf for a in grid])
+        first = np.where(grid <= reach, self.in_parts(self.errors_of_first, grid), np.inf)
         found = [
             (errors[place, at], int(tops[at]), place)
             for at in range(len(tops))
@@ -153,7 +176,7 @@ class _CountProgram(ProfileProgram):
         for _, top, place in sorted(found)[:_SEARCHED]:
             span = _around(grid, place, float(self.highest(np.array([top]))[0]))
             yield self.corner(top, _least(partial(self.error_at, top), span))
-        ties = np.array([self.error_of_tie(float(a)) for a in grid])
+        ties = self.in_parts(self.errors_of_ties, grid)
         for place in _lowest(ties):
             yield self.tie(_least(self.error_of_tie, _around(grid, place, 1.0)))
 
@@ -170,10 +193,19 @@ class _CountProgram(ProfileProgram):
     def grid_of_errors(self, tops: Integers, grid: Floats) -> Floats:
         """Return T of each top's corner at each place of a grid, shape (places, tops)."""
         highest = self.highest(tops)
-        return np.stack([self.errors(tops, highest, float(a)) for a in grid])
+        return self.in_parts(partial(self.errors, tops, highest), grid)
 
-    def own_limits(self, a: float) -> Floats:
-        """Return what each value's own limit allows beside a top that keeps `a`, shape (m,)."""
+    def in_parts(self, errors: Callable[[Floats], Floats], grid: Floats) -> Floats:
+        """Return the errors at a grid's places: many at once, but no more than memory allows."""
+        step = max(_TOGETHER // len(self.gammas), 1)
+        starts = range(0, len(grid), step)
+        return np.concatenate([errors(grid[start : start + step]) for start in starts])
+
+    def own_limits(self, a: Floats | float) -> Floats:
+        """Return what each value's own limit allows beside a top that keeps `a`, shape (…, m).
+
+        `a` is one, or some of shape (n, 1).
+        """
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(self.constants), np.inf, self.constants - self.slopes * a)
 
@@ -198,29 +230,55 @@ class _CountProgram(ProfileProgram):
             return np.inf
         return error_of_shares(kept, self.weights)
 
-    def errors(self, tops: Integers, highest: Floats, a: float) -> Floats:
-        """Return T of corners at `a`, one for each top above 0; infinite where there is none.
+    def errors_of_first(self, grid: Floats) -> Floats:
+        """Return T where the value with the tightest limit keeps most, at each of these places."""
+        shared = self.shared(np.zeros(len(grid), dtype=np.int64), grid)
+        kept = np.minimum(shared[:, None], self.constants - self.slopes * grid[:, None])
+        kept[:, 0] = grid
+        errors = _errors_of_profiles(np.clip(kept, 0.0, 1.0), self.weights)
+        return np.where(shared > 0.0, errors, np.inf)
+
+    def errors_of_ties(self, grid: Floats) -> Floats:
+        """Return what `error_of_tie` is at each of these places."""
+        a = grid[:, None]
+        own = self.own_limits(a)
+        kept = np.clip(np.minimum(a, own), 0.0, 1.0)
+        possible = (np.count_nonzero(kept >= a, axis=1) >= 2) & (own[:, 0] >= 0.0)
+        return np.where(possible, _errors_of_profiles(kept, self.weights), np.inf)
+
+    def errors(self, tops: Integers, highest: Floats, grid: Floats) -> Floats:
+        """Return T of corners, infinite where there is none, shape (places, tops).
 
         The value with the tightest limit, which is kept least, stands apart; of the others, those
         with the smallest limits are at these and the rest at b, so sums over sorted limits do.
+
+        Parameters
+        ----------
+        tops, highest
+            The values that keep most, each above 0, and how much they may.
+        grid
+            The places, a.
         """
-        own = np.minimum(self.own_limits(a), 1.0)
-        shared = self.shared(tops, np.full(len(tops), a))
-        possible = (a <= highest) & (shared > 0.0) & (own[0] >= 0.0)
+        a = np.broadcast_to(grid[:, None], (len(grid), len(tops)))
+        own = np.minimum(self.own_limits(grid[:, None]), 1.0)
+        shared = self.shared(tops, a)
+        possible = (a <= highest) & (shared > 0.0) & (own[:, :1] >= 0.0)
         b = np.where(possible, np.minimum(shared, 1.0), 1.0)
-        others, weights = np.maximum(own[1:], _SMALLEST), self.weights[1:]
-        terms = np.vstack([_terms(others, weights), weights])
-        sums = np.concatenate([np.zeros((7, 1)), np.cumsum(terms, axis=1)], axis=1)
-        count = np.searchsorted(np.maximum.accumulate(others), b, side="left")
-        left = sums[6, -1] - sums[6, count]
-        whole: Floats = sums[:, count]
-        whole[:6] += _terms(b, left, (len(others) - count).astype(np.float64))
+        others = np.maximum(own[:, 1:], _SMALLEST)
+        weights = np.broadcast_to(self.weights[1:], others.shape)
+        terms = np.concatenate([_terms(others, weights), weights[None]])
+        sums = np.concatenate([np.zeros((7, len(grid), 1)), np.cumsum(terms, axis=2)], axis=2)
+        limits = np.maximum.accumulate(others, axis=1)
+        count = np.stack([one.searchsorted(at) for one, at in zip(limits, b, strict=True)])
+        whole: Floats = np.take_along_axis(sums, count[None], axis=2)
+        left = sums[6, :, -1:] - whole[6]
+        whole[:6] += _terms(b, left, (self.rest - count).astype(np.float64))
         whole[6] += left
         own_weights = self.weights[tops]
-        at_bound = np.where(tops - 1 < count, others[tops - 1], b)
-        whole[:6] += _terms(np.full(len(tops), a), own_weights) - _terms(at_bound, own_weights)
-        least = np.minimum(b, max(float(own[0]), 0.0))
-        error = _error(whole, least, float(self.weights[0]), len(own))
+        at_bound = np.where(tops - 1 < count, others[:, tops - 1], b)
+        whole[:6] += _terms(a, own_weights) - _terms(at_bound, own_weights)
+        least = np.minimum(b, np.maximum(own[:, :1], 0.0))
+        error = _error(whole, least, float(self.weights[0]), len(self.gammas))
         return np.where(possible, error, np.inf)
 
 
@@ -234,7 +292,7 @@ def _terms(kept: Floats, weights: Floats, count: Floats | float = 1.0) -> Floats
     return np.array([many, many * r, many * r * r, kept * weights, r * weights, r * r * weights])
 
 
-def _error(sums: Floats, least: Floats | float, share: float, size: int) -> Floats:
+def _error(sums: Floats, least: Floats | float, share: Floats | float, size: int) -> Floats:
     """Return T from the sums of `_terms` and of f over all values but the least kept one.
 
     Parameters
