@@ -23,6 +23,7 @@ from typing import Any, Final
 from sfumato.project.errors import DamagedProject, NewerProject
 
 Step = Callable[[sqlite3.Connection], None]
+Row = tuple[Any, ...]
 
 _FOUNDATION: Final = (
     """
@@ -231,18 +232,35 @@ def harden(connection: sqlite3.Connection) -> None:
 
 def empty_database(version: int) -> sqlite3.Connection:
     """Return a database in memory that is laid out as a project of a version, without rows."""
+    return _database_after(_steps_to(version))
+
+
+def tables_of(version: int) -> tuple[str, ...]:
+    """Return the names of the tables of a version."""
+    layout = _layout_after(_steps_to(version))
+    return tuple(name for kind, name, _, _ in layout if kind == "table")
+
+
+_Steps = tuple[tuple[int, Step], ...]
+
+
+def _steps_to(version: int) -> _Steps:
+    return tuple(takewhile(lambda item: item[0] <= version, all_steps().items()))
+
+
+def _database_after(steps: _Steps) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    steps = takewhile(lambda item: item[0] <= version, all_steps().items())
     connection.execute("BEGIN")
     upgrade(connection, dict(steps))
     connection.execute("COMMIT")
     return connection
 
 
-def tables_of(version: int) -> tuple[str, ...]:
-    """Return the names of the tables of a version."""
-    with closing(empty_database(version)) as connection:
-        return tuple(name for kind, name, _, _ in connection.execute(_OWN) if kind == "table")
+@cache
+def _layout_after(steps: _Steps) -> tuple[Row, ...]:
+    """Return the schema that steps lead to, laid out once however many files are read."""
+    with closing(_database_after(steps)) as connection:
+        return tuple(connection.execute(_OWN))
 
 
 def oddities_in(
@@ -255,8 +273,7 @@ def oddities_in(
     DamagedProject
         If a table is missing, or is another one than Sfumato laid out.
     """
-    with closing(empty_database(version)) as own:
-        expected = set(own.execute(_OWN))
+    expected = set(_layout_after(_steps_to(version)))
     rows = connection.execute(_OWN).fetchall()
     found = set(rows)
     for _, name, _, _ in (row for row in expected - found if row[0] != "trigger"):
@@ -280,8 +297,6 @@ def oddities_in(
     # What was added goes first: it may stand where a missing guard belongs.
     return (*added, *missing)
 
-
-Row = tuple[Any, ...]
 
 _TAGS: Final = {type(None): b"n", int: b"i", float: b"f", str: b"t", bytes: b"b"}
 
