@@ -54,6 +54,7 @@ def smallest_class(data: pd.DataFrame, names: list[str]) -> int:
     return min(seen.values())
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(TABLES))
 def test_releases_by_a_plan_are_made_and_keep_their_classes(tmp_path, name):

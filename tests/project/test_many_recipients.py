@@ -26,6 +26,7 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.release_compatibility import edition_sentences
 from tests.in_batches import in_batches
 from tests.project import test_long_release
+from tests.project.batched import with_few_columns
 from tests.project.making import new_project
 from tests.project.test_long_release import frame_of, long_of, whole_of
 from tests.ui.clinic import clinic_table, protected
@@ -35,10 +36,11 @@ ward, small_parts = test_long_release.ward, test_long_release.small_parts
 REASON = "Nobody is in it."
 
 
-def with_recipients(count):
+def with_recipients(count, settle=lambda document: document):
     """State more recipients, each trusted a little less than the one before."""
 
     def change(document):
+        document = settle(document)
         first = document.recipients[0]
         others = [
             replace(first, name=f"Office {place}", mark=place, note=f"number {place}")
@@ -128,7 +130,7 @@ def test_what_editions_tell_of_several_attributes_alike_is_told_once(tmp_path):
 def test_a_check_of_twice_as_many_recipients_resolves_twice_as_many_levels(ward, counted):
     calls, found = counted(CategoricalMechanism, "level"), []
     for count in (3, 6):
-        with ward(frame_of(), with_recipients(count)) as project:
+        with ward(frame_of(), with_recipients(count, with_few_columns)) as project:
             given = looked_at(
                 project.document, in_batches(whole_of(project)), project.keys, Silent()
             )
@@ -144,7 +146,7 @@ def test_what_earlier_releases_tell_is_found_once_for_all_recipients(ward, monke
     monkeypatch.setattr(
         readiness.BesideReleases, "of", classmethod(lambda _, *given: told.append(given) or BESIDE)
     )
-    with ward(frame_of(), with_recipients(3)) as project:
+    with ward(frame_of(), with_recipients(3, with_few_columns)) as project:
         given = looked_at(project.document, in_batches(whole_of(project)), project.keys, Silent())
         found = examine(*given, (), Silent())
     assert len(told) == 1
@@ -181,7 +183,7 @@ def test_a_release_examines_its_own_recipient_and_what_was_found_is_told_again(
     monkeypatch.setattr(
         readiness, "CHECKS_OF_ROWS", (*checks, *readiness_checks.CHECKS_OF_ROWS[1:])
     )
-    with ward(frame_of(), with_recipients(4)) as project:
+    with ward(frame_of(), with_recipients(4, with_few_columns)) as project:
         given = project.document, in_batches(table(project)), project.keys
         whole = checked_rows(*given, None, Silent())
         assert seen == names_of(project)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from sfumato.engine.core.progress import Context
 
@@ -20,8 +20,17 @@ _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
 
-def made_ahead(items: Iterable[_Made]) -> Generator[_Made]:
-    """Yield items, each made on another thread while the one before it is used."""
+_WORTH_A_THREAD: Final = 2_000
+
+
+def made_ahead(items: Iterable[_Made], rows: int = _WORTH_A_THREAD) -> Generator[_Made]:
+    """Yield items, each made on another thread while the one before it is used.
+
+    A thread for fewer rows than 2,000 takes longer than it saves, where it is known how many.
+    """
+    if rows < _WORTH_A_THREAD:
+        yield from items
+        return
     source = iter(items)
     with ThreadPoolExecutor(1, "ahead") as pool:
 

@@ -272,7 +272,8 @@ class BatchedTable:
         """Yield all rows of some columns, whether they leave or not; as `read` does otherwise."""
         done, rows = 0, self.batches.rows
         most = HELD_BYTES if self._held is None else 0
-        for batch in made_ahead(self._in_memory.read(self.batches, names, most)):
+        read = self._in_memory.read(self.batches, names, most)
+        for batch in made_ahead(read, rows):
             context.report(min(done / rows, 1.0), rows_done(text, done, rows))
             done += len(batch)
             yield batch

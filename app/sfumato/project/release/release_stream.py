@@ -304,7 +304,7 @@ def _made(
             yield released, hashes, order_words(hashes[:, 0].copy(), order_key)
 
     with Buckets(folder, table.rows) as buckets:
-        for released, hashes, words in made_ahead(each()):
+        for released, hashes, words in made_ahead(each(), table.rows):
             if plan.rows_as_in_table:
                 yield released
             put = released.select([]) if plan.rows_as_in_table else texts.put_away(released)
@@ -312,8 +312,8 @@ def _made(
         done, part = 0, Part(context, 0.6, 1.0)
         rows = rows_together(_ROWS, len(plan.released))
         with (  # threads end even where record keys repeat
-            closing(made_ahead(buckets)) as read,
-            closing(made_ahead(_in_order(table, plan.record_key, read, rows))) as put,
+            closing(made_ahead(buckets, table.rows)) as read,
+            closing(made_ahead(_in_order(table, plan.record_key, read, rows), table.rows)) as put,
         ):
             for ordered in put:
                 part.report(done / table.rows, rows_done("Writing the file", done, table.rows))
