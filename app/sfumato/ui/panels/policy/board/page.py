@@ -337,7 +337,7 @@ DRAWER: Final = "policy/drawer"
 """The setting that keeps whether the drawer was open last, as 0 or 1."""
 HEIGHT: Final = "policy/drawer height"
 """The setting that keeps how high the drawer was drawn, in pixels."""
-USUAL: Final = 0.58
+USUAL: Final = 0.5
 """How much of the height the drawer takes where nobody has drawn it."""
 
 
