@@ -6,8 +6,8 @@
 #
 # Seen, of -998, -999, -999.0, -9999 and -99: -998, missing, -999, missing, -99.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked gretl=2022c-1
-export HOME="$FOLDER"
+debian_unpacked gretl=2022c-1 libgretl1=2022c-1
+export HOME="$FOLDER" LD_LIBRARY_PATH="$FOLDER/root/usr/lib:$LD_LIBRARY_PATH"
 printf '%s\n' person,gain 1,-998 2,-999 3,-999.0 4,-9999 5,-99 >people.csv
 cat >gains.inp <<'S'
 open people.csv --quiet

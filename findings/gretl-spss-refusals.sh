@@ -7,8 +7,9 @@
 # Seen, of the incomes 1000, 2000, -9 and -8, the last two declared missing: mean 1500 (PSPP), 745.75
 # (gretl, no value missing).
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked gretl=2022c-1 pspp=1.6.2-2
-export HOME="$FOLDER"
+debian_unpacked gretl=2022c-1 libgretl1=2022c-1 pspp=1.6.2-2
+export HOME="$FOLDER" LD_LIBRARY_PATH="$FOLDER/root/usr/lib:$LD_LIBRARY_PATH"
+export GRETL_PLUGIN_PATH="$FOLDER/root/usr/lib/gretl-gtk3/"
 cat >people.sps <<'S'
 DATA LIST LIST /income.
 BEGIN DATA
