@@ -174,3 +174,20 @@ def test_a_column_that_mixes_numbers_and_texts_is_refused_with_what_to_type(line
     assert "unknown" not in line.remarks
     stated = ("--column-bad-value", "a b=text")
     assert line.run("init", line.project, "--table", table, *stated) == ExitCode.OK
+
+
+def test_an_encoding_that_is_stated_is_in_doubt_no_more(line):
+    table = line.folder / "names.csv"
+    rows = [f"{town};{at % 4}" for at in range(60) for town in ("Köln", "Zürich", "Graz")]
+    table.write_bytes("\n".join(["Ort;Füße", *rows]).encode("cp1252"))
+    assert line.run("init", line.project, "--table", table) == ExitCode.OK
+    assert "The text seems to be Western European (Windows-1252)" in line.remarks
+    again = ("source", line.project, "--new-edition", table, "--encoding", "cp1252")
+    assert line.run(*again) == ExitCode.OK
+    assert "seems to be" not in line.remarks
+    with ProjectFile.open(line.project, PASSPHRASE) as project:
+        assert [one for one in project.document.source.notes if "seems" in one.text] == []
+    line.project.unlink()
+    stated = ("--encoding", "cp1252")
+    assert line.run("init", line.project, "--table", table, *stated) == ExitCode.OK
+    assert "seems to be" not in line.remarks

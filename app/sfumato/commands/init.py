@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -164,7 +164,7 @@ def document_for(
 
     options = _reading_options(file, rules, chosen)
     stated = record_key_in(rules or "") if record_key is None else record_key
-    read = _read(file, options, rules, stated, Part(context, 0.0, 0.7), room)
+    read = _read(file, options, rules, stated, Part(context, 0.0, 0.7), room, chosen)
     survey, source, largest = read.survey, read.source, None
     proposed = survey.proposals()
     if rules is None:
@@ -204,18 +204,22 @@ def _read(
     record_key: str | None,
     context: Context,
     room: MemoryRoom,
+    chosen: Container[str],
 ) -> _Read:
     """Read a table so that its categories stay distinct: as a whole, or in batches.
 
-    It is read in batches where it would take more memory than there is.
+    It is read in batches where it would take more memory than there is. What was guessed in the
+    place of options that are chosen is not told.
     """
     from sfumato.project.release.table_survey import survey_of_any
     from sfumato.project.source import read_source
 
     reading = Part(context, 0.0, 0.3)
-    table, source = read_source(file, options, reading, memory=room.memory, room=room.folder)
+    table, source = read_source(
+        file, options, reading, memory=room.memory, room=room.folder, stated=chosen
+    )
     if apart := _with_categories_apart(source.notes or (), options, rules):
-        return _read(file, apart, rules, record_key, context, room)
+        return _read(file, apart, rules, record_key, context, room, chosen)
     return _Read(table, survey_of_any(table, Part(context, 0.3, 1.0), record_key), source)
 
 

@@ -12,7 +12,7 @@ from sfumato.formats.columns.settling import NAMED_ROWS
 from sfumato.formats.encodings import guess_encoding, note_on_guess
 from sfumato.formats.errors import Way
 from sfumato.formats.files import opening
-from sfumato.formats.notes import Note
+from sfumato.formats.notes import NAMES_DOUBTED, Note
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.records import Records
 from sfumato.formats.sniffing import header_is_doubtful
@@ -107,8 +107,7 @@ def notes_on_header(options: ReadOptions, *, doubtful: bool) -> Iterator[Note]:
         )
     elif doubtful:
         yield Note(
-            "The first row is taken for the columns' names, but nothing tells it from the rows"
-            " below.",
+            NAMES_DOUBTED,
             caution=True,
             ways=(Way("The first row is a record", replace(options, header=False)),),
         )

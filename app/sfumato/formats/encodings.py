@@ -11,7 +11,7 @@ from typing import Final
 
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.errors import Way
-from sfumato.formats.notes import Note
+from sfumato.formats.notes import ENCODING_DOUBTED, ENCODING_GUESSED, Note
 from sfumato.formats.options import ENCODINGS, ReadOptions
 
 _MARKS: Final = (
@@ -99,12 +99,7 @@ def ways_with(encodings: Iterable[str], options: ReadOptions) -> tuple[Way, ...]
 def note_on_guess(guess: Guess, options: ReadOptions) -> Note:
     """Say by which guess a text is read that does not state its encoding."""
     ways = ways_with(guess.others, options)
-    template = "The text seems to be {encoding}. Look at names with letters that are not English."
-    if ways:
-        template = (
-            "The text seems to be {encoding}, but it may be another encoding. Look at names with"
-            " letters that are not English."
-        )
+    template = ENCODING_DOUBTED if ways else ENCODING_GUESSED
     return Note(template, {"encoding": title_of(guess.encoding)}, caution=bool(ways), ways=ways)
 
 

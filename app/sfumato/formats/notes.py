@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Final, cast
@@ -16,6 +16,23 @@ WEIGHTED: Final = (
     " the role of a weight, and recipients are told how to use it."
 )
 """What is said of the weight that a file states, until its column has that role."""
+
+ENCODING_GUESSED: Final = (
+    "The text seems to be {encoding}. Look at names with letters that are not English."
+)
+ENCODING_DOUBTED: Final = (
+    "The text seems to be {encoding}, but it may be another encoding. Look at names with"
+    " letters that are not English."
+)
+NAMES_DOUBTED: Final = (
+    "The first row is taken for the columns' names, but nothing tells it from the rows below."
+)
+_ANSWERED_BY: Final = {
+    ENCODING_GUESSED: "encoding",
+    ENCODING_DOUBTED: "encoding",
+    NAMES_DOUBTED: "header",
+}
+"""The option that answers a remark on a guess, by the remark's template."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,11 @@ class Note:
             tuple(map(int, plain["rows"])),
             tuple(ways),
         )
+
+
+def unanswered(notes: Iterable[Note], stated: Container[str]) -> tuple[Note, ...]:
+    """Return remarks without those on guesses at options that somebody stated, by their names."""
+    return tuple(note for note in notes if _ANSWERED_BY.get(note.template, "") not in stated)
 
 
 def _plain_detail(detail: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ from sfumato.engine.core.progress import Context, Silent
 from sfumato.formats.choices import choice_sentence, choices_between
 from sfumato.formats.errors import FileError
 from sfumato.formats.files import is_file, is_folder
+from sfumato.formats.notes import unanswered
 from sfumato.formats.options import READING_VERSION, BadValues, RaggedRows, ReadOptions
 from sfumato.formats.reading import (
     KnownFile,
@@ -83,6 +84,7 @@ def read_source(
     tell: Tell = lambda _: None,
     memory: float = math.inf,
     room: Path | None = None,
+    stated: Container[str] = (),
 ) -> tuple[BatchedTable, TableSource]:
     """Return a table for the first time, with what it takes to know it again.
 
@@ -102,6 +104,8 @@ def read_source(
         How many bytes the table may take, about.
     room
         The folder that takes what has to be put aside; that of temporary files without one.
+    stated
+        The options that somebody stated: what was guessed in their place is not told.
 
     Raises
     ------
@@ -117,9 +121,11 @@ def read_source(
         source = TableSource(str(path), digest, read.table.rows, options.to_dict())
         source = _remarked(source, path, options, read.notes, read.skipped_rows)
         found = BatchedTable.of(read.table, room), source
-    for note in found[1].notes or ():
+    table, source = found
+    notes = unanswered(source.notes or (), stated)
+    for note in notes:
         tell(note)
-    return found
+    return table, replace(source, notes=notes)
 
 
 def _remarked(
@@ -357,7 +363,7 @@ def accept_edition(
     old = _source_of(document)
     before, room = _options(old.options), project.path.parent
     options = options_now(old, stated)
-    table, source = read_source(path, options, context, tell, memory, room)
+    table, source = read_source(path, options, context, tell, memory, room, stated)
     if looked_at is not None:
         _refuse_another(source, looked_at[1])
     if (source.digest, options) == (old.digest, before):
