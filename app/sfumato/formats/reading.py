@@ -190,18 +190,19 @@ def _read(
                 "Read it as PostgreSQL.",
                 title=known.title,
             )
-        return _as_read(known.read(path, options, context, rows), options)
+        return _as_read(known.read(path, options, context, rows), options, rows)
     with opening(path, folders=known.reads_folders):
         found = known.read(path, options, context, rows)
     # What blocks of the file took is as much as a column or two.
     pa.default_memory_pool().release_unused()
-    return _as_read(found, options)
+    return _as_read(found, options, rows)
 
 
-def _as_read(found: ReadResult, options: ReadOptions) -> ReadResult:
+def _as_read(found: ReadResult, options: ReadOptions, rows: int | None) -> ReadResult:
     """Return what any format read, without what is stated as missing, equal values as one.
 
-    What only looks equal is said, and what looks like a code for a missing value.
+    What only looks equal is said, and what looks like a code for a missing value: among the first
+    rows, where no more than so many were asked for.
     """
     found = with_stated_missing(found, options, _missing_everywhere(options))
     if options.version == 1:
@@ -212,7 +213,8 @@ def _as_read(found: ReadResult, options: ReadOptions) -> ReadResult:
     else:
         notes += notes_on_alike(frame, options)
     table = replace(found.table, frame=frame)
-    notes += code_notes(table, options, numbered=_has_all_rows(found))
+    first = rows is not None and table.rows >= rows
+    notes += code_notes(table, options, numbered=_has_all_rows(found), of_more=first)
     return replace(found, table=table, notes=notes)
 
 
