@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import duckdb
+import numpy as np
 import openpyxl
 import pandas as pd
 import pyarrow as pa
@@ -222,6 +223,24 @@ def test_codes_among_dates_are_asked_about_and_missing_by_choice(tmp_path, kind)
 def test_dates_that_go_on_to_a_code_are_dates(tmp_path):
     lines = "".join(f"{1900 + row % 60}-01-01\n" for row in range(80))
     assert not [n for n in read_text(tmp_path, "born\n" + lines).notes if "like codes" in n.text]
+
+
+def test_nines_amid_incomes_are_asked_about_and_missing_by_choice(tmp_path):
+    rng = np.random.default_rng(5)
+    incomes = [*rng.lognormal(8.5, 0.6, 900).round().astype(int), *[9999] * 40]
+    text = "income\n" + "".join(f"{income}\n" for income in incomes)
+    [note] = [one for one in read_text(tmp_path, text).notes if "like codes" in one.text]
+    assert note.text.startswith("40 numbers of income look like codes for missing values: all")
+    assert "9999" not in note.text
+    assert note.ways[0].options.column_missing == {"income": ("9999",)}
+
+
+def test_among_first_rows_no_more_is_counted_than_is_there(tmp_path):
+    path = tmp_path / "ages.csv"
+    path.write_text("age\n" + "".join(f"{999 if at % 20 == 0 else at % 90}\n" for at in range(500)))
+    for rows, told in ((100, "Among the first 100 rows, 5 numbers"), (600, "25 numbers of age")):
+        [note] = first_rows(path, options_for(path), rows).notes
+        assert note.text.startswith(told)
 
 
 def test_a_project_of_the_first_version_is_not_asked(tmp_path):

@@ -49,6 +49,35 @@ def test_codes_that_repeat_and_stand_apart_are_found(values, expected):
     assert set(codes(shuffled)) == set(expected)
 
 
+OWN = np.random.default_rng(21)
+WAGES = OWN.lognormal(8, 0.6, 4000)
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_nines_amid_others_are_found_where_they_are_more_frequent_than_what_is_around(rows):
+    wages = np.tile(WAGES, rows).round(-2)
+    found = codes_among(pd.Series(with_codes(wages, (9999, 300 * rows))), {})
+    assert (found.codes, found.count, found.amid) == ((9999,), 300 * rows, True)
+    assert not codes(with_codes(wages, (9998, 300 * rows)))
+    assert not codes(with_codes(wages[wages < 9_000], (9999, 2)))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        WAGES.round(-3),  # many at 10,000
+        with_codes(WAGES.round(), (9999, 2), (12_000, 2)),
+        with_codes(WAGES.round(-2), (10_000, 200), (9999, 300)),  # prices and thresholds
+        np.repeat([99.0, 499.0, 999.0, 1499.0, 9999.0, 19_999.0], 50),
+        OWN.integers(0, 20_000, 50_000),
+        OWN.integers(0, 3_000, 50_000),
+        np.minimum(WAGES, 9999.0).round(),  # an end there
+    ],
+)
+def test_nines_amid_others_are_let_alone_that_are_no_more_frequent(values):
+    assert not codes(values)
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -61,7 +90,7 @@ def test_codes_that_repeat_and_stand_apart_are_found(values, expected):
         np.arange(9_000, 10_000),  # numbers of records
         RNG.integers(10_115, 100_000, 500),  # postcodes
         with_codes(INCOME, (99999, 1)),  # no code stands once
-        with_codes(RNG.integers(0, 20_000, 500), (9999, 30)),  # inside the others
+        with_codes(RNG.integers(0, 20_000, 500), (9998, 30)),  # inside the others
         with_codes(np.array([0.0, 1.0]), (99, 30)),  # too few others to stand apart from
         np.repeat([np.nan, np.inf], 30),
         np.array([]),

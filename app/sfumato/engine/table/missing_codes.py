@@ -2,8 +2,9 @@
 
 A column of numbers with such codes has another mean and another spread than what it is about, and
 noise would be measured by them. Whether a number is a code only its custodian knows; so it is asked
-about where it is one of those that people take for codes, repeats, and stands far from the rest, or
-where its label says that there was no answer.
+about where it is one of those that people take for codes, repeats, and stands far from the rest,
+where it is all nines and far more frequent than any number around it (9999 among incomes that reach
+beyond it), or where its label says that there was no answer.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ _SMALL: Final = frozenset(float(-code) for code in range(1, 7))
 _LOW: Final = frozenset(
     (*_SMALL, -7.0, -8.0, -9.0, -99.9, -999.9, -9999.9, *(-code for code in _HIGH))
 )
+_NINES: Final = tuple(float("9" * digits) for digits in range(3, 10))
+"""What is taken for a code amid others; 99 is an age, a percentage, or the price of a thing."""
+_AROUND: Final = 0.25
+"""Numbers around a code differ from it by so large a part of it at most."""
 _DATES: Final = frozenset(
     float((np.datetime64(day) - np.datetime64("1970-01-01")).astype(int))
     for day in (
@@ -95,6 +100,8 @@ class SuspectedCodes:
         Whether all of them are labelled as no answer.
     dates
         Whether they are dates.
+    amid
+        Whether they lie amid the others, and are far more frequent than those around them.
     """
 
     column: str
@@ -103,6 +110,7 @@ class SuspectedCodes:
     rows: tuple[int, ...]
     labelled: bool
     dates: bool = False
+    amid: bool = False
 
 
 def suspected_codes(table: Table) -> Iterator[SuspectedCodes]:
@@ -127,6 +135,9 @@ def codes_among(series: pd.Series, labels: Mapping[Value, str]) -> SuspectedCode
     numbers: Floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
     present = numbers[np.isfinite(numbers)]
     codes = {*_apart(present), *_without_answer(present, labels, told)}
+    amid = not codes
+    if amid:
+        codes = {*_amid(present)}
     if not codes:
         return None
     at = np.flatnonzero(np.isin(numbers, list(codes)))
@@ -136,6 +147,7 @@ def codes_among(series: pd.Series, labels: Mapping[Value, str]) -> SuspectedCode
         len(at),
         tuple(at[:_FIRST].tolist()),
         codes <= told,
+        amid=amid,
     )
 
 
@@ -143,14 +155,18 @@ def _may_have_codes(series: pd.Series) -> bool:
     """Whether a column without labels may have codes, from its ends and some of its other numbers.
 
     All its other numbers reach as far as these or farther, so that gaps are no wider, and the
-    range no shorter.
+    range no shorter. Of a long column, nines amid others that are in hardly any row are let alone.
     """
     low, high = _ends(series)
     above, below = high in _HIGH, low in _LOW
-    if not (above or below):
+    if not (above or below or high > _NINES[0]):
         return False
     step = max(1, len(series) // _SOME)
     some: Floats = series.iloc[::step].to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.count_nonzero(np.isin(some, _NINES)) > 2:
+        return True
+    if not (above or below):
+        return False
     others = [x for x in some[np.isfinite(some)].tolist() if x not in _HIGH and x not in _LOW]
     if not others:
         return True
@@ -264,6 +280,20 @@ def _apart(present: Floats) -> Iterator[float]:
             continue
         near = rest[rest <= least + span * 2 * _NEAR]
         if least >= 0.0 or _stands_apart(least - code, span, count, near):
+            yield code
+
+
+def _amid(present: Floats) -> Iterator[float]:
+    """Yield what is all nines and more frequent than all numbers around it, on both its sides."""
+    for code in _NINES:
+        count = np.count_nonzero(present == code)
+        if count < 2 * _FIRST:
+            continue
+        around = present[(np.abs(present - code) <= code * _AROUND) & (present != code)]
+        if len(around) < _LEAST_ROWS or not around.min() < code < around.max():
+            continue
+        counts = np.unique(around, return_counts=True)[1]
+        if len(counts) >= _LEAST_DISTINCT and count > 3 * int(counts.max()):
             yield code
 
 

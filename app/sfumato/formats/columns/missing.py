@@ -238,7 +238,8 @@ def code_notes(
     found = list(suspected_codes(table))
     first = table.rows if of_more else 0
     notes: list[Note] = []
-    for alike in ([n for n in found if not n.dates], [n for n in found if n.dates]):
+    for kind in ((False, False), (False, True), (True, False)):
+        alike = [each for each in found if (each.dates, each.amid) == kind]
         if len(alike) > _EACH:
             notes.append(_note(alike, options, first, numbered=False))
         else:
@@ -254,6 +255,18 @@ _DATES_OF_MORE: Final = (
     "Among the first {first} {first:row|rows}, {count} {count:date|dates} of {columns}"
     " {count:looks|look} like codes for missing values: they repeat and lie far from all others."
     " Every figure counts them."
+)
+
+
+_AMID: Final = (
+    "{count} {count:number|numbers} of {columns} {count:looks|look} like codes for missing values:"
+    " all nines, and far more frequent than any number around them. Every figure counts them, and"
+    " noise is measured by them."
+)
+_AMID_OF_MORE: Final = (
+    "Among the first {first} {first:row|rows}, {count} {count:number|numbers} of {columns}"
+    " {count:looks|look} like codes for missing values: all nines, and far more frequent than any"
+    " number around them. Every figure counts them, and noise is measured by them."
 )
 
 
@@ -282,6 +295,8 @@ def _note(
         )
     elif found[0].dates:
         words = _DATES_OF_MORE if first else _DATES
+    elif found[0].amid:
+        words = _AMID_OF_MORE if first else _AMID
     elif first:
         words = (
             "Among the first {first} {first:row|rows}, {count} {count:number|numbers} of {columns}"
