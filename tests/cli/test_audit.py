@@ -75,6 +75,14 @@ def test_the_questions_are_answered_as_the_window_answers_them(made):
     assert "flu" not in made.output
 
 
+def test_the_most_that_odds_change_is_never_told_as_less(made):
+    level = ("--of", "Clinic A", "--level", "retention_probability=0.7")
+    assert made.run("recipients", made.project, *level) == ExitCode.OK, made.remarks
+    assert made.run("audit", "together", made.project) == ExitCode.OK, made.remarks
+    # (p + (1 - p)/m) / ((1 - p)/m) = 10.33 for p = 0.7 and m = 4
+    assert "odds on a record's value more than 10.4-fold" in made.output
+
+
 def test_one_record_s_way_is_told_without_its_values(made):
     assert made.run("audit", "record", made.project, "--row", "3") == ExitCode.OK, made.remarks
     assert made.output.startswith("What each recipient sees of “illness” in row 3.\n")

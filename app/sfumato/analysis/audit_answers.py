@@ -40,6 +40,7 @@ from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import is_formed
+from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
@@ -200,8 +201,8 @@ def _learned(
         return _Learned(entry.key, (2, 0.0), Severity.GOOD, told, not formed)
     bound = (
         Sentence(
-            "No file changes anyone's odds on a record's value more than {odds:.3g}-fold.",
-            odds=best.odds,
+            "No file changes anyone's odds on a record's value more than {odds}-fold.",
+            odds=at_most(best.odds),
         )
         if best.odds is not None and best.odds < float("inf")
         else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QRectF, QSize, Qt, Signal
@@ -28,6 +28,7 @@ from sfumato.analysis.utility.mechanism_choice import MechanismChoice
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism
+from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.table.table import Attribute
 from sfumato.plots.axes import percent
 from sfumato.plots.ladders import LadderRung
@@ -443,7 +444,8 @@ def _figure(
     odds = mechanism.odds_factor(level, attributes, entry.settings)
     if odds is not None:
         factor = number(odds)
-        told = tr("Multiplies the odds on any value by at most {factor}", factor=factor)
+        most = spoken(at_most(odds)) if isfinite(odds) else factor
+        told = tr("Multiplies the odds on any value by at most {factor}", factor=most)
         return factor, told, False
     for fact in mechanism.promise(level, attributes, entry.settings).facts:
         if fact.symbol == _LEFT_OPEN:
