@@ -35,6 +35,31 @@ def test_levels_are_found_shown_released_and_taken_back(made):
     assert view_of(made, "Institute B") is None
 
 
+def test_records_that_columns_beside_the_quasi_identifiers_make_unique_are_told_as_such(line):
+    table = line.folder / "people.csv"
+    rows = "".join(f"{20 + at % 4},{at},{'fg'[at % 2]}\n" for at in range(40))
+    table.write_text("age,shoes,ill\n" + rows)
+    rules = line.folder / "rules.toml"
+    rules.write_text(
+        """format = 1
+        [columns]
+        age = { role = "quasi-identifier" }
+        shoes = { role = "insensitive" }
+        ill = { role = "sensitive", values = ["f", "g"] }
+        [[policy]]
+        attributes = ["ill"]
+        mechanism = "uniform"
+        [[recipients]]
+        name = "Archive"
+        levels = { ill = { retention_probability = 0.5 } }
+        """
+    )
+    assert line.run("init", line.project, "--table", table, "--rules", rules) == ExitCode.OK
+    asked = ("views", line.project, "--recipient", "Archive", "--k", "5", "--propose", "--find")
+    assert line.run(*asked) == ExitCode.OK, line.remarks
+    assert "smallest class 10, 40 unique on all columns unperturbed" in line.output
+
+
 def test_cells_are_suppressed_by_importance_and_what_can_not_be_is_said(made):
     asked = ("views", made.project, "--recipient", "Institute B")
     assert made.run(*asked, "--k", "3", "--cells", "--suppress", "0.2", "--propose") == 0

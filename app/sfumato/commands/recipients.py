@@ -345,7 +345,9 @@ def _figures(each: SeenBy | None) -> Iterator[str]:
         return
     smallest, unique = (
         worded("{smallest:,}", smallest=each.view.smallest),
-        worded("{unique:,} unique", unique=each.unique),
+        worded("{unique:,} unique", unique=each.unique)
+        if (each.unique or 0) <= each.view.unique
+        else worded("{unique:,} unique on all columns unperturbed", unique=each.unique),
     )
     if each.by_unit:
         smallest = worded(
