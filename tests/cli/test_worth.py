@@ -120,6 +120,14 @@ def test_the_check_says_so_in_the_place_of_a_danger_and_keeps_nothing_back(surve
     assert f"WORTHLESS  Worth: {words}" in survey.output
 
 
+def test_what_is_kept_back_and_worthless_is_both(survey):
+    rules = survey.folder / "named.toml"
+    rules.write_text(RULES.replace('role = "identifying"', 'role = "insensitive"'))
+    assert survey.run("rules", survey.project, "--apply", rules) == ExitCode.OK, survey.remarks
+    assert survey.run("check", survey.project) == ExitCode.CHECK_FAILED
+    assert "Public: not ready to release, and “job”, “pay” would be worthless" in survey.output
+
+
 def test_bands_are_told_by_the_detail_that_they_keep(survey):
     [age] = weighed(survey)["Partner"]["details"]
     assert age["column"] == "age"

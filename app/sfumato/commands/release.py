@@ -66,7 +66,13 @@ def _lines_of_check(
         if each.worthless:
             worthless = dict.fromkeys(one.columns[0] for one in each.worthless)
             names = ", ".join(said(in_quotes(name)) for name in worthless)
-            ready = worded("{ready}, but {columns} would be worthless", ready=ready, columns=names)
+            ready = worded(
+                "{ready}, and {columns} would be worthless"
+                if each.standing
+                else "{ready}, but {columns} would be worthless",
+                ready=ready,
+                columns=names,
+            )
         yield f"{each.recipient}: {ready}"
         for one in each.findings:
             word = said(_WORTHLESS) if one.worthless else said(one.severity.word).upper()
