@@ -71,7 +71,15 @@ def test_numbers_are_offered_noise_and_nothing_about_bins(panel):
     assert len(entry.settings["covariance"]) == 1
 
 
-def test_recipients_and_the_ladder_are_those_of_every_policy(qtbot, filled):
+def test_recipients_the_ladder_and_terms_are_those_of_every_policy(qtbot, filled):
+    terms = editor_of(filled).terms
+    assert terms.cards["sigma_squared"].text() == "σ² = 0.25"
+    assert terms.cards["normalized_error"].text() == "error = 0.2"
+    assert terms.cards["half_width"].text().startswith("±\u202f")
+    meaning = editor_of(filled).meaning.texts
+    assert "Noise moves “age” by" in meaning[1]
+    assert "In this table" in meaning[1]
+    assert "600" in meaning[2]
     rows = filled.page.recipients.model.rows
     assert [row.level for row in rows] == ["σ² = 0.25", "σ² = 1", "σ² = 4"]
     assert [round(row.trust, 2) for row in rows] == [0.8, 0.5, 0.2]
@@ -91,7 +99,8 @@ def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
     assert editor_of(filled).terms.cards["half_width"].sentence == "Uncertainty if normal"
 
 
-def test_ticking_an_attribute_protects_both_together(apart):
+def test_ticking_an_attribute_protects_both_together_and_unticking_keeps_everybody_s_level(apart):
+    assert not settings_of(apart).together.isVisible(), "one is not asked how noise hangs together"
     together = apart.page.together
     assert together.isVisible()
     assert "depends on “age”" in together.advice.text()
@@ -104,14 +113,12 @@ def test_ticking_an_attribute_protects_both_together(apart):
     assert set(apart.session.document.recipients[0].statements) == {KEY}
     assert not together.advice.text()
     assert apart.list.currentItem().text() == KEY
-
-
-def test_unticking_splits_them_and_keeps_everybody_s_level(filled):
-    tick(filled.page.together.boxes["income"])
-    assert keys(filled) == ["age", "income"]
+    assert settings_of(apart).together.isVisible()
+    tick(together.boxes["income"])
+    assert keys(apart) == ["age", "income"]
     for name in ("age", "income"):
-        assert statement(filled, "Public", name) == {"sigma_squared": 4.0}
-    assert filled.list.currentItem().text() == "age"
+        assert statement(apart, "Public", name) == {"sigma_squared": 4.0}
+    assert apart.list.currentItem().text() == "age"
 
 
 def test_joining_is_one_step_of_undo_and_the_entry_stays_in_sight(apart):
@@ -157,30 +164,21 @@ def test_categories_have_no_list_to_join(panel):
     assert not panel.page.together.isVisible()
 
 
-def test_levels_are_shown_in_every_term(filled):
-    terms = editor_of(filled).terms
-    assert terms.cards["sigma_squared"].text() == "σ² = 0.25"
-    assert terms.cards["normalized_error"].text() == "error = 0.2"
-    assert terms.cards["half_width"].text().startswith("±\u202f")
-    meaning = editor_of(filled).meaning.texts
-    assert "Noise moves “age” by" in meaning[1]
-    assert "In this table" in meaning[1]
-    assert "600" in meaning[2]
-
-
-def test_a_preset_states_the_share_that_stays_open(filled):
-    cards = editor_of(filled).choices.cards
-    assert "age ±\u202f" in cards[0].sentence
-    click(cards[2])
-    assert statement(filled, key=KEY) == {"normalized_error": 0.8}
-
-
-def test_sigma_squared_has_a_logarithmic_slider(qtbot, filled):
+def test_a_level_is_stated_by_the_slider_a_preset_and_a_rung_of_the_ladder(filled):
     field = editor_of(filled).fields["sigma_squared"]
     field.slider.setValue(500)
     assert statement(filled, key=KEY)["sigma_squared"] == pytest.approx(1.0, rel=1e-3)
     field.slider.setValue(750)
     assert statement(filled, key=KEY)["sigma_squared"] == pytest.approx(10.0, rel=1e-3)
+    cards = editor_of(filled).choices.cards
+    assert "age ±\u202f" in cards[0].sentence
+    click(cards[2])
+    assert statement(filled, key=KEY) == {"normalized_error": 0.8}
+    filled.page.ladder.chosen.emit("Public")
+    filled.page.ladder.dragged.emit("Public", 0.1)
+    assert statement(filled, "Public", KEY) == {"sigma_squared": 9.0}
+    filled.page.ladder.dragged.emit("Public", 1.0)
+    assert statement(filled, "Public", KEY)["sigma_squared"] > 0
 
 
 def test_a_width_is_stated_in_units_within_what_noise_can_do(filled):
@@ -195,24 +193,12 @@ def test_a_width_is_stated_in_units_within_what_noise_can_do(filled):
     assert statement(filled, key=KEY) == {"half_width": 12.5}
 
 
-def test_dragging_a_rung_changes_the_noise(filled):
-    filled.page.ladder.chosen.emit("Public")
-    filled.page.ladder.dragged.emit("Public", 0.1)
-    assert statement(filled, "Public", KEY) == {"sigma_squared": 9.0}
-    filled.page.ladder.dragged.emit("Public", 1.0)
-    assert statement(filled, "Public", KEY)["sigma_squared"] > 0
-
-
 def test_noise_of_its_own_says_what_that_costs(filled):
     editor = settings_of(filled)
     assert "does not help" in editor.noise_words.text()
     click(editor.noise.button_for("separate"))
     assert filled.session.document.policy[0].settings["noise"] == "separate"
     assert "help to clear the noise" in editor.noise_words.text()
-
-
-def test_a_single_attribute_is_not_asked_how_noise_hangs_together(apart):
-    assert not settings_of(apart).together.isVisible()
 
 
 def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):

@@ -16,6 +16,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import TableSource
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
+from sfumato.resources import resource_path
 from sfumato.ui.look.wording import level_words
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
@@ -134,7 +135,14 @@ def test_releases_go_into_the_folder_in_sight_though_the_project_is_saved_elsewh
     assert len(list(shown.iterdir())) == 3
 
 
-def test_levels_are_told_in_words_and_those_that_are_alike_once(ready):
+def test_the_samples_releases_do_not_go_among_the_programs_files(panel):
+    source = TableSource(str(resource_path("samples", "clinic.csv")), "0" * 64, 400)
+    open_clinic(panel.session, protected(source=source))
+    assert panel.form.folder.text().endswith("releases")
+    assert "samples" not in panel.form.folder.text()
+
+
+def test_levels_are_told_in_words_once_and_take_as_many_lines_as_they_need(ready):
     form, document = ready.form, ready.session.document
     assert form.model.index(0, 1).data() == "disease: Retention probability p\u00a0=\u00a00.6"
     hunch = {"rho1": 0.1, "rho2": 0.65}
@@ -147,15 +155,6 @@ def test_levels_are_told_in_words_and_those_that_are_alike_once(ready):
     )
     told = candidates_of(changed, [SinceRelease(one.name, None) for one in people])
     assert told[0].levels == "disease, ward: a hunch of 10\u202f% rises to 65\u202f% at most"
-
-
-def test_a_level_whose_field_has_a_word_names_it_once():
-    told = level_words(mechanism_called("gaussian"), {"normalized_error": 0.2})
-    assert told == "Normalized error = 0.2"
-
-
-def test_levels_take_as_many_lines_as_they_need(ready):
-    form = ready.form
     one = form.table.rowHeight(0)
     levels = ";  ".join(f"column {number}: p = 0.{number}" for number in range(1, 10))
     form.show_candidates([RecipientCandidate(name, levels, "never") for name in ("A", "B")])
@@ -166,11 +165,13 @@ def test_levels_take_as_many_lines_as_they_need(ready):
     assert form.table.rowHeight(0) == one
 
 
-def test_a_folder_beside_the_project_is_proposed(ready, tmp_path):
+def test_a_level_whose_field_has_a_word_names_it_once():
+    told = level_words(mechanism_called("gaussian"), {"normalized_error": 0.2})
+    assert told == "Normalized error = 0.2"
+
+
+def test_a_folder_beside_the_project_is_proposed_and_one_that_was_chosen_stays(ready, tmp_path):
     assert ready.form.folder.text() == str(tmp_path / "releases")
-
-
-def test_a_folder_that_was_chosen_stays(ready, tmp_path):
     ready.session.chooser.answer = tmp_path / "elsewhere"
     ready.form.choose.click()
     assert ready.form.folder.text() == str(tmp_path / "elsewhere")
@@ -178,7 +179,9 @@ def test_a_folder_that_was_chosen_stays(ready, tmp_path):
     assert ready.form.folder.text() == str(tmp_path / "elsewhere")
 
 
-def test_the_button_says_how_many_and_waits_for_a_recipient_and_a_folder(ready):
+def test_the_button_says_how_many_and_waits_for_recipients_ticked_at_once_and_a_folder(
+    qtbot, ready
+):
     assert ready.primary.text() == "&Release to 3"
     for row in range(3):
         untick(ready, row)
@@ -189,6 +192,16 @@ def test_the_button_says_how_many_and_waits_for_a_recipient_and_a_folder(ready):
     ready.form.folder.clear()
     assert not ready.primary.isEnabled()
     assert "Choose a folder" in ready.form._hint.text()
+    form = ready.form
+    assert not form.tick_all.isVisible()  # three recipients
+    form.show_candidates(
+        [RecipientCandidate(f"Clinic {each}", "p = 0.5", "never") for each in range(7)]
+    )
+    assert form.tick_all.isVisible()
+    qtbot.mouseClick(form.tick_all.none, LEFT)
+    assert form.model.chosen == ()
+    qtbot.mouseClick(form.tick_all.all, LEFT)
+    assert len(form.model.chosen) == 7
 
 
 # ----- releasing
@@ -206,25 +219,30 @@ def test_every_ticked_recipient_gets_a_bundle(qtbot, ready, tmp_path):
     assert ready.state() is PanelState.IN_PROGRESS
 
 
-def test_a_long_list_of_recipients_is_ticked_and_unticked_at_once(qtbot, ready):
-    form = ready.form
-    assert not form.tick_all.isVisible()  # three recipients
-    form.show_candidates(
-        [RecipientCandidate(f"Clinic {each}", "p = 0.5", "never") for each in range(7)]
-    )
-    assert form.tick_all.isVisible()
-    qtbot.mouseClick(form.tick_all.none, LEFT)
-    assert form.model.chosen == ()
-    qtbot.mouseClick(form.tick_all.all, LEFT)
-    assert len(form.model.chosen) == 7
-
-
-def test_everybody_served_is_done(qtbot, ready):
+def test_everybody_served_is_done_and_the_ledger_sorts_names_and_finds_the_releases(
+    qtbot, ready, tmp_path, monkeypatch
+):
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     release(qtbot, ready)
     assert ready.state() is PanelState.DONE
     model = ready.form.model
     last = [model.index(row, 2).data() for row in range(3)]
     assert all(text.endswith("same levels") for text in last)
+    assert not ready.ledger.show_folder.isEnabled()
+    ready.ledger.table.selectRow(0)
+    qtbot.mouseClick(ready.ledger.show_folder, LEFT)
+    assert opened == [str(tmp_path / "releases")]
+    ready.ledger.table.sortByColumn(RECIPIENT, Qt.SortOrder.AscendingOrder)
+    assert ledger(ready, RECIPIENT) == ["", "Clinic A", "Institute", "Public"]
+    ready.ledger.table.sortByColumn(RECIPIENT, Qt.SortOrder.DescendingOrder)
+    assert ledger(ready, RECIPIENT) == ["Public", "Institute", "Clinic A", ""]
+    event = ready.session.steps.events()[1]
+    for state in ReleaseState:
+        ready.ledger.show_events([replace(event, record=replace(event.record, state=state))])
+        index = ready.ledger.model.index(0, STATE)
+        assert index.data(), state
+        assert not index.data(Qt.ItemDataRole.DecorationRole).isNull(), state
 
 
 @pytest.mark.slow
@@ -369,15 +387,12 @@ def test_a_project_for_reading_only_makes_no_release(qtbot, ready, tmp_path):
 # ----- the ledger
 
 
-def test_the_ledger_s_seal_is_examined(qtbot, ready):
+def test_the_ledger_s_seal_is_examined_and_what_was_tampered_with_needs_attention(qtbot, ready):
+    assert ready.ledger.intact.word.text() == "Intact, 1 entry"
     release(qtbot, ready)
     lines = ready.ledger.model.rowCount()
     assert ready.ledger.intact.word.text() == f"Intact, 7 entries in {lines} lines"
     assert 1 < lines < 7
-
-
-def test_a_ledger_that_was_tampered_with_needs_attention(qtbot, ready):
-    release(qtbot, ready)
     with ready.session.project.database.transaction() as connection:
         connection.execute("DROP TRIGGER ledger_is_never_changed")
         connection.execute("UPDATE ledger SET details = '{}' WHERE number = 1")
@@ -386,24 +401,6 @@ def test_a_ledger_that_was_tampered_with_needs_attention(qtbot, ready):
     assert ready.state() is PanelState.ATTENTION
     assert ready.ledger.intact.word.text() == "Not as it was written"
     assert "Entry 1 of the ledger" in texts(ready)[0]
-
-
-def test_the_ledger_is_sorted_by_any_column(qtbot, ready):
-    release(qtbot, ready)
-    ready.ledger.table.sortByColumn(RECIPIENT, Qt.SortOrder.AscendingOrder)
-    assert ledger(ready, RECIPIENT) == ["", "Clinic A", "Institute", "Public"]
-    ready.ledger.table.sortByColumn(RECIPIENT, Qt.SortOrder.DescendingOrder)
-    assert ledger(ready, RECIPIENT) == ["Public", "Institute", "Clinic A", ""]
-
-
-def test_a_release_s_folder_is_on_screen(qtbot, ready, tmp_path, monkeypatch):
-    opened = []
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
-    release(qtbot, ready)
-    assert not ready.ledger.show_folder.isEnabled()
-    ready.ledger.table.selectRow(0)
-    qtbot.mouseClick(ready.ledger.show_folder, LEFT)
-    assert opened == [str(tmp_path / "releases")]
 
 
 @pytest.mark.slow
@@ -415,16 +412,6 @@ def test_a_bundle_that_was_moved_is_told(qtbot, ready, tmp_path):
     assert "not at" in texts(ready)[0]
 
 
-def test_every_state_has_an_icon_and_a_word(qtbot, ready):
-    release(qtbot, ready)
-    event = ready.session.steps.events()[1]
-    for state in ReleaseState:
-        ready.ledger.show_events([replace(event, record=replace(event.record, state=state))])
-        index = ready.ledger.model.index(0, STATE)
-        assert index.data(), state
-        assert not index.data(Qt.ItemDataRole.DecorationRole).isNull(), state
-
-
 # ----- verifying
 
 
@@ -434,8 +421,9 @@ def bundles(tmp_path):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("chosen", ["datapackage.json", "data.csv"])
-def test_a_bundle_is_verified_check_by_check(qtbot, ready, tmp_path, chosen):
-    assert ready.ledger.intact.word.text() == "Intact, 1 entry"
+def test_a_bundle_is_verified_check_by_check_and_fails_once_it_is_altered(
+    qtbot, ready, tmp_path, chosen
+):
     release(qtbot, ready)
     ready.session.chooser.answer = bundles(tmp_path)[0] / chosen
     qtbot.mouseClick(ready.ledger.verify, LEFT)
@@ -448,16 +436,11 @@ def test_a_bundle_is_verified_check_by_check(qtbot, ready, tmp_path, chosen):
     assert all(text.startswith("Holds") for text in report.texts())
     qtbot.mouseClick(report.back, LEFT)
     assert ready.ledger.table.isVisible()
-
-
-def test_an_altered_bundle_fails_with_what_was_found_first(qtbot, ready, tmp_path):
-    release(qtbot, ready)
     path = bundles(tmp_path)[0]
     data = path / "data.csv"
     data.write_text(data.read_text().replace("flu", "cancer", 3))
     ready.verify(path)
     wait_for_jobs(qtbot, ready.session)
-    report = ready.ledger.report
     assert "does not hold up" in report.verdict.text()
     assert report.texts()[0].startswith("Fails")
     assert any("3 of 400" in text for text in report.texts())

@@ -36,6 +36,7 @@ def test_the_sample_is_released_by_five_clicks_and_one_passphrase(window, qtbot,
     assert len(board.model.people) == 3
     clicks(window.rail.step("releases"))
     releases = window.panels["releases"]
+    assert "samples" not in releases.form.folder.text(), "not among the program's files"
     releases.form.folder.setText(str(tmp_path / "releases"))
     assert releases.primary.text() == "&Release to 3"
     clicks(releases.primary)
@@ -48,10 +49,3 @@ def test_the_sample_is_released_by_five_clicks_and_one_passphrase(window, qtbot,
     settle(qtbot, session)
     assert len(list((tmp_path / "releases").iterdir())) == 3
     assert clicks.made <= 5
-
-
-def test_the_folder_of_the_samples_releases_is_not_among_the_programs_files(window, qtbot):
-    click(window.panels["data"].welcome.sample_button)
-    settle(qtbot, window.session)
-    window.show_panel("releases")
-    assert "samples" not in window.panels["releases"].form.folder.text()
