@@ -134,7 +134,9 @@ def test_independent_files_show_their_damage_and_stand_beside(panel, ask, upper,
     assert {file.level: file.rung for file in files(panel)} == {0.5: True, 0.4: False}
 
 
-def test_adopted_rungs_stand_on_the_ladder_and_can_not_be_moved(qtbot, panel, ask, upper):
+def test_adopted_rungs_stand_on_the_ladder_and_neither_the_mouse_nor_settings_move_them(
+    qtbot, panel, ask, upper
+):
     click(ask(upper).submit)
     ladder = panel.page.ladder
     assert "upper.csv: p = 0.5, adopted" in ladder.accessibleDescription()
@@ -147,6 +149,9 @@ def test_adopted_rungs_stand_on_the_ladder_and_can_not_be_moved(qtbot, panel, as
     event = QHelpEvent(QEvent.Type.ToolTip, place, ladder.mapToGlobal(place))
     assert ladder.event(event)
     assert ladder._near(QPointF(place), ladder._places()).name == "upper.csv"
+    adopted = files(panel)
+    panel.page.settings_stated.emit(panel.session.document.policy[0].key, {})
+    assert files(panel) == adopted
 
 
 def test_rows_in_another_order_are_matched_by_key(qtbot, panel, ask, upper, tmp_path):
@@ -236,13 +241,6 @@ def test_after_a_release_nothing_is_adopted_or_dropped_any_more(qtbot, panel, as
         click(tool(panel, files(panel)[0].digest, "Stop adopting it"))
     assert "was released from this project" in told.args[0].text
     assert len(files(panel)) == 1
-
-
-def test_settings_of_a_mechanism_leave_adopted_releases_alone(panel, ask, upper):
-    click(ask(upper).submit)
-    before = files(panel)
-    panel.page.settings_stated.emit(panel.session.document.policy[0].key, {})
-    assert files(panel) == before
 
 
 def test_a_mechanism_that_can_not_adopt_offers_nothing(panel):

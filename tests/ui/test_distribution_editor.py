@@ -40,15 +40,14 @@ def shown(editor, column):
     return editor.values.texts(range(editor.values.rowCount()), column)
 
 
-def test_each_value_stands_beside_how_often_it_is_a_replacement(editor):
+def test_each_value_stands_beside_how_often_it_replaces_another_and_so_does_an_even_share(
+    qtbot, editor
+):
     assert shown(editor, 0) == ["asthma", "cancer", "flu", "none"]
     drawn = [float(text.split("\u202f")[0].replace(",", ".")) for text in shown(editor, 2)]
     assert sum(drawn) == pytest.approx(100, abs=0.1)
     assert "rarest replacement" in editor.outcome.text()
     assert in_force(editor)["frequencies"] == "noisy"
-
-
-def test_an_even_distribution_is_mixed_in_as_typed_and_undone(qtbot, editor):
     enter(editor.even.spin, "100")
     assert in_force(editor)["even_share"] == 1.0
     assert set(shown(editor, 2)) == {"25.00\u202f%"}
@@ -56,8 +55,12 @@ def test_an_even_distribution_is_mixed_in_as_typed_and_undone(qtbot, editor):
     assert in_force(editor)["even_share"] == 0.1
 
 
-def test_stated_shares_take_the_place_of_the_table_s(qtbot, editor):
+def test_stated_shares_take_the_place_of_the_table_s_once_there_are_enough(qtbot, editor):
+    before = in_force(editor)
     qtbot.mouseClick(editor.frequencies.source.button_for("stated"), LEFT)
+    enter(editor.frequencies.shares, "40; 30")
+    assert "2 shares for 4 values" in editor.frequencies.words.text()
+    assert in_force(editor) == before
     enter(editor.frequencies.shares, "40; 30; 20; 10")
     assert in_force(editor) == {
         "frequencies": "stated",
@@ -65,14 +68,6 @@ def test_stated_shares_take_the_place_of_the_table_s(qtbot, editor):
         "even_share": 0.1,
     }
     assert "discloses nothing" in editor.frequencies.words.text()
-
-
-def test_too_few_shares_are_named_and_change_nothing(qtbot, editor):
-    before = in_force(editor)
-    qtbot.mouseClick(editor.frequencies.source.button_for("stated"), LEFT)
-    enter(editor.frequencies.shares, "40; 30")
-    assert "2 shares for 4 values" in editor.frequencies.words.text()
-    assert in_force(editor) == before
 
 
 def test_another_epsilon_draws_other_counts(qtbot, editor):

@@ -26,7 +26,7 @@ def in_force(panel):
     return panel.session.document.policy[0].settings
 
 
-def test_the_editor_says_what_symbols_are_for_and_what_they_tell(panel):
+def test_the_editor_says_what_symbols_tell_and_refuses_more_blocks_than_pairs_of_codes(panel):
     shown = panel.page.settings
     assert "4 codes become 8 symbols; each code has 4 of them" in shown.outcome.text()
     assert "for counting codes, and for nothing else" in shown.outcome.text()
@@ -36,6 +36,9 @@ def test_the_editor_says_what_symbols_are_for_and_what_they_tell(panel):
         "\u202f", " "
     ).replace("\xa0", " ")
     assert "can be estimated" in recipient
+    enter(shown.blocks.spin, "3")
+    assert "4 codes can't be put into 3 blocks" in shown.problem.words
+    assert in_force(panel) == {"blocks": 1}
 
 
 def test_the_best_number_of_blocks_for_the_most_trusted_is_offered(panel):
@@ -46,12 +49,6 @@ def test_the_best_number_of_blocks_for_the_most_trusted_is_offered(panel):
     assert in_force(panel) == {"blocks": 2}
     assert not best.isVisible()
     panel.session.undo()
-    assert in_force(panel) == {"blocks": 1}
-
-
-def test_more_blocks_than_pairs_of_codes_are_refused_where_they_are_typed(panel):
-    enter(panel.page.settings.blocks.spin, "3")
-    assert "4 codes can't be put into 3 blocks" in panel.page.settings.problem.words
     assert in_force(panel) == {"blocks": 1}
 
 

@@ -43,16 +43,20 @@ def write(panel, sheet, cells, text):
     view.write(model.index(*cells[0]), text)
 
 
-def test_each_value_stands_beside_its_chapter(panel):
+def test_each_value_stands_beside_its_chapter_and_those_of_a_spreadsheet_are_pasted(panel):
     shown = panel.page.settings
     assert shown.values.texts(range(4), 0) == ["asthma", "cancer", "flu", "none"]
     assert shown.values.texts(range(4), 1) == ["a", "c", "f", "n"]
     assert "4 chapters of 1 to 1 value" in shown.outcome.text()
     assert not shown.level.isEnabled()
     assert "between values of one chapter" in panel.page.editor.meaning.texts[0]
+    sheet = shown.value_sheet
+    sheet.setCurrentIndex(sheet.model().index(1, 1))
+    sheet.pasted.emit("cancer\ttumours\nflu\tlungs\nnone\tother\nmore\tother\n")
+    assert in_force(panel)["chapters"] == ["a", "tumours", "lungs", "other"]
 
 
-def test_values_are_moved_and_chapters_renamed_and_joined_where_they_stand(panel):
+def test_values_are_moved_and_chapters_renamed_joined_or_refused_where_they_stand(panel):
     before = in_force(panel)
     write(panel, "value_sheet", [(0, 1), (2, 1)], "lungs")
     assert in_force(panel)["chapters"] == ["lungs", "c", "lungs", "n"]
@@ -67,29 +71,22 @@ def test_values_are_moved_and_chapters_renamed_and_joined_where_they_stand(panel
     for _ in range(3):
         panel.session.undo()
     assert in_force(panel) == before
-
-
-def test_chapters_are_pasted_from_a_spreadsheet(panel):
-    sheet = panel.page.settings.value_sheet
-    sheet.setCurrentIndex(sheet.model().index(1, 1))
-    sheet.pasted.emit("cancer\ttumours\nflu\tlungs\nnone\tother\nmore\tother\n")
-    assert in_force(panel)["chapters"] == ["a", "tumours", "lungs", "other"]
-
-
-def test_a_chapter_without_a_name_is_refused_where_it_stands(panel):
-    before = in_force(panel)
     write(panel, "value_sheet", [(1, 1)], " ")
     assert "no name" in panel.page.settings.problem.words
     assert in_force(panel) == before
 
 
-def test_chapters_come_from_a_level_of_a_hierarchy_file(panel, tmp_path):
-    path = tmp_path / "codes.csv"
+def test_chapters_come_from_a_level_of_a_hierarchy_file_that_lacks_no_value(panel, tmp_path):
+    before, path = in_force(panel), tmp_path / "codes.csv"
+    path.write_text("asthma;chronic;*\nflu;acute;*\n", encoding="utf-8")
+    panel.session.chooser.file = path
+    panel.page.settings.from_file.click()
+    assert "does not list 2 of its 4 values" in panel.page.settings.problem.words
+    assert in_force(panel) == before
     path.write_text(
         "asthma;chronic;ill;*\ncancer;chronic;ill;*\nflu;acute;ill;*\nnone;none;well;*\n",
         encoding="utf-8",
     )
-    panel.session.chooser.file = path
     panel.page.settings.from_file.click()
     assert in_force(panel)["chapters"] == ["chronic", "chronic", "acute", "none"]
     level = panel.page.settings.level
@@ -103,15 +100,6 @@ def test_chapters_come_from_a_level_of_a_hierarchy_file(panel, tmp_path):
     level.activated.emit(2)
     assert in_force(panel)["chapters"] == ["ill", "ill", "ill", "well"]
     assert level.value == 2
-
-
-def test_a_file_that_lacks_a_value_is_refused(panel, tmp_path):
-    before, path = in_force(panel), tmp_path / "codes.csv"
-    path.write_text("asthma;chronic;*\nflu;acute;*\n", encoding="utf-8")
-    panel.session.chooser.file = path
-    panel.page.settings.from_file.click()
-    assert "does not list 2 of its 4 values" in panel.page.settings.problem.words
-    assert in_force(panel) == before
 
 
 def test_a_columns_own_hierarchy_is_what_protection_begins_with(qtbot, panel):

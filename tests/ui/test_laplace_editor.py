@@ -39,16 +39,13 @@ def in_force(panel):
     return panel.session.document.policy[0].settings
 
 
-def test_the_bounds_and_what_they_mean_are_shown(panel):
+def test_bounds_and_what_they_mean_are_shown_and_one_is_stated_as_typed_and_undone(qtbot, panel):
     editor = panel.page.settings
     assert editor.fields["highest"].value == 100
     assert "Bounds 0 and 100, 100 steps" in editor.outcome.text()
     assert "disclose nothing" in editor.source.words.text()
     assert "between any two numbers by at most 7.4" in panel.page.editor.meaning.texts[0]
-
-
-def test_a_bound_is_stated_as_typed_and_undone(qtbot, panel):
-    enter(panel.page.settings.fields["highest"].spin, "120")
+    enter(editor.fields["highest"].spin, "120")
     assert in_force(panel) == {**STATED, "highest": 120}
     panel.session.undo()
     assert in_force(panel) == STATED

@@ -48,14 +48,6 @@ def test_the_table_s_order_needs_a_reason(qtbot, panel):
     assert panel.session.document.rows_as_in_table == REASON
 
 
-def test_the_ledger_keeps_the_reason_and_its_card_shows_it(qtbot, panel):
-    choose(qtbot, panel, True)
-    QTest.keyClicks(panel.form.rows.reason, REASON)
-    qtbot.mouseClick(panel.primary, LEFT)
-    wait_for_jobs(qtbot, panel.session)
-    assert {record.rows_reason for record in panel.session.project.releases} == {REASON}
-
-
 @pytest.mark.slow
 def test_typing_a_reason_checks_no_release_again(qtbot, panel):
     choose(qtbot, panel, True)
@@ -92,7 +84,9 @@ def test_the_choice_is_one_step_of_undo(qtbot, panel):
     assert panel.primary.isEnabled()
 
 
-def test_the_guarantee_warns_while_rows_stay_as_in_the_table(qtbot, panel):
+def test_the_guarantee_warns_while_rows_stay_as_in_the_table_and_the_ledger_keeps_the_reason(
+    qtbot, panel
+):
     card = on_screen(qtbot, GuaranteeCard(panel.session))
     explain_first(qtbot, card)
     assert ROWS_AS_IN_TABLE not in card.text()
@@ -102,6 +96,9 @@ def test_the_guarantee_warns_while_rows_stay_as_in_the_table(qtbot, panel):
     card.refresh()
     assert ROWS_AS_IN_TABLE in card.text()
     assert card.findChildren(IconLabel)
+    qtbot.mouseClick(panel.primary, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert {record.rows_reason for record in panel.session.project.releases} == {REASON}
 
 
 def write(panel, name, text):
@@ -112,7 +109,7 @@ def write(panel, name, text):
     QTest.keyClick(field, Qt.Key.Key_Return)
 
 
-def test_each_term_is_a_step_that_can_be_undone(panel):
+def test_each_term_is_a_step_that_can_be_undone_and_a_last_day_that_is_none_is_not_kept(panel):
     write(panel, "purpose", "Research on asthma")
     write(panel, "valid_until", "2027-12-31")
     stated = ReleaseTerms(purpose="Research on asthma", valid_until="2027-12-31")
@@ -121,9 +118,6 @@ def test_each_term_is_a_step_that_can_be_undone(panel):
     assert panel.session.document.terms == ReleaseTerms(purpose="Research on asthma")
     panel.session.undo()
     assert panel.session.document.terms is None
-
-
-def test_a_last_day_that_is_none_is_told_beside_the_field_and_not_kept(panel):
     write(panel, "valid_until", "tomorrow")
     assert panel.terms.problem.isVisible()
     assert "2027-12-31" in panel.terms.problem.text()
