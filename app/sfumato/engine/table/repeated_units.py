@@ -283,9 +283,11 @@ class RowsOfUnits:
             If no two rows share a value of a column that was asked for, or too many do.
         """
         found = []
+        factorized: dict[tuple[int, ...], _Factorized] = {}
         for name, kept in self._kept.items():
-            table = kept.table()
-            unit = _Factorized(table).unit(name)
+            if kept.parts not in factorized:
+                factorized[kept.parts] = _Factorized(kept.table())
+            unit = factorized[kept.parts].unit(name)
             if self._asked and kept.every > 1 and unit.units < FEWEST_UNITS:
                 raise TableError(
                     "More than {most:,} {most:row|rows} share a value of {column}, too many to be"
@@ -294,7 +296,7 @@ class RowsOfUnits:
                     most=kept.most // FEWEST_UNITS,
                     column=name,
                 )
-            if self._asked or _may_be_a_unit(table.column(name), self._rows // kept.every):
+            if self._asked or _may_be_a_unit(unit.rows.column(name), self._rows // kept.every):
                 units = unit.units * kept.every
                 found.append(replace(unit, units=units, every=kept.every))
         return tuple(map(_shared, found)) if self._asked else _worth_telling(found)
@@ -322,6 +324,11 @@ class _KeptRows:
         if not chosen.all():
             table, marks = replace(table, frame=table.frame[chosen]), marks[chosen]
         self._kept.append((table, marks))
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Which parts of the table the rows are: columns without gaps have the same in memory."""
+        return tuple(id(table) for table, _ in self._kept)
 
     def table(self) -> Table:
         """Return the rows."""
