@@ -13,6 +13,7 @@ from sfumato.engine.matrices.privacy import retention_for_gamma
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.matrices.worth import worth_of_shares
 from sfumato.engine.mechanisms.count_solver import (
+    _CountProgram,
     error_of_shares,
     solve_for,
     solve_for_counts,
@@ -252,3 +253,16 @@ def test_another_objective_is_refused_by_name():
     attributes = (column_of([7, 2]).attribute,)
     with pytest.raises(PolicyError, match="objective is not one of: counts, values"):
         MECHANISM.complete_settings(attributes, {"theta": 3.0, "objective": "both"}, NOISE)
+
+
+@pytest.mark.parametrize("mode", BreachMode)
+def test_places_are_weighed_together_as_one_by_one(mode):
+    gammas = np.array([2.0, 3.5, 3.5, 9.0, np.inf, 40.0])
+    program = _CountProgram(zipf(6), gammas, mode)
+    grid = np.geomspace(0.01, 1.0, 60)
+    first = [program.error_at(0, a) for a in grid]
+    ties = [program.error_of_tie(a) for a in grid]
+    assert program.errors_of_first(grid) == pytest.approx(first, rel=1e-12)
+    assert program.errors_of_ties(grid) == pytest.approx(ties, rel=1e-12)
+    assert np.isfinite(first).any()
+    assert np.isfinite(ties).any()
