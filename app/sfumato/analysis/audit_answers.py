@@ -33,6 +33,7 @@ from sfumato.analysis.disclosure.small_groups import (
 )
 from sfumato.analysis.findings import Examined, Finding, told_by_open_columns
 from sfumato.analysis.questions import all_questions
+from sfumato.analysis.readiness.column_checks import linked_units
 from sfumato.analysis.readiness.readiness_checks import linked_rows, unique_records
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
@@ -232,7 +233,8 @@ def answer_found(inputs: AuditInputs, context: Context) -> Answer:
             continue
         known.add(frozenset(shown))
         examined = Examined(document, recipient, shown, columns, inputs.attributes, context)
-        told = (*broken_views(examined), *unique_records(examined), *linked_rows(examined))
+        linked = (*linked_rows(examined), *linked_units(examined))
+        told = (*broken_views(examined), *unique_records(examined), *linked)
         found += [(one, recipient.name) for one in told]
     if not found:
         said = (

@@ -93,8 +93,8 @@ QUESTION = AuditQuestion(
     answers=_answers,
     options=("by", "released"),
     nothing=Sentence(
-        "No sensitive attribute of the policy is the same in all rows that share a value of"
-        " another column."
+        "No sensitive attribute that is randomised row by row is the same in all rows that share a"
+        " value of another column."
     ),
     on_page=True,
     applies=_applies,

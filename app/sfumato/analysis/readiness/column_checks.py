@@ -14,6 +14,7 @@ from sfumato.engine.table.missing_codes import suspected_codes
 from sfumato.engine.table.table import companions
 from sfumato.project.document.entry_plan import least_loss, plan_entry
 from sfumato.project.document.model import PolicyEntry
+from sfumato.project.release.byproducts import drawn_once_sentence, numbers_drawn_once
 
 
 def codes_among_numbers(examined: Examined) -> Iterator[Finding]:
@@ -64,6 +65,36 @@ def codes_among_numbers(examined: Examined) -> Iterator[Finding]:
         (list(names), count),
         names,
     )
+
+
+def linked_units(examined: Examined) -> Iterator[Finding]:
+    """Count what rows of a unit show together that show one noisy number, drawn once for all."""
+    known, document, shown = examined.columns, examined.document, examined.shown
+    sentence, names, unit = (
+        drawn_once_sentence(document),
+        numbers_drawn_once(document),
+        document.unit,
+    )
+    if not sentence or not shown or unit is None:
+        return
+    unique, exposure = None, 0.0
+    if known.table.rows == known.rows and len(unit.columns) == 1:
+        found = known.linked(shown, unit.columns[0])
+        if found is None or not found.unique:
+            return
+        unique, exposure = found.unique, found.unique / found.values
+        sentence = Sentence(
+            "Rows with the same {unit} show the same {columns}, by which they can be put together."
+            " What they show together is unique for {unique:,} of {values:,}"
+            " {values:unit|units}: whoever knows that much of one finds its rows, however many"
+            " records are alike one by one.",
+            unit=unit.name,
+            columns=listed(names),
+            unique=unique,
+            values=found.values,
+        )
+    facts = (list(names), [look.name for look in shown], unique)
+    yield Finding("Linked rows", Severity.CAUTION, sentence, facts, names, exposure=exposure)
 
 
 def told_reasons(examined: Examined) -> Iterator[Finding]:

@@ -38,6 +38,7 @@ from sfumato.analysis.findings import (
 from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.analysis.readiness.column_checks import (
     codes_among_numbers,
+    linked_units,
     outdated_measurements,
     told_reasons,
     unmet_levels,
@@ -661,6 +662,7 @@ CHECKS_OF_ROWS: Final[tuple[Callable[[Examined], Iterable[Finding]], ...]] = (
     broken_views,
     unique_records,
     linked_rows,
+    linked_units,
     undone_views,
     worth_of_columns,
     empty_promises,

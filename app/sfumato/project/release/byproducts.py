@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import LadderError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats
@@ -67,7 +67,7 @@ def pseudonym_column(
 
 def linking_cautions(document: Document) -> tuple[str, ...]:
     """Say what pseudonyms let recipients link, with their names, for the custodian."""
-    said: list[str] = []
+    said: list[str] = [*filter(None, [drawn_once_sentence(document)])]
     for spec in pseudonymous(document):
         sharing = [r.name for r in document.recipients if scope_of(spec, r.name) == SHARED]
         said.append(within_sentence(spec))
@@ -85,7 +85,7 @@ def linking_cautions(document: Document) -> tuple[str, ...]:
 
 def linking_limits(document: Document, recipient: str) -> tuple[str, ...]:
     """Say what pseudonyms let one recipient link, without naming others."""
-    said: list[str] = []
+    said: list[str] = [*filter(None, [drawn_once_sentence(document)])]
     for spec in pseudonymous(document):
         said.append(within_sentence(spec))
         others = [r.name for r in document.recipients if r.name != recipient]
@@ -99,6 +99,33 @@ def linking_limits(document: Document, recipient: str) -> tuple[str, ...]:
                 )
             )
     return tuple(said)
+
+
+def numbers_drawn_once(document: Document) -> tuple[str, ...]:
+    """Return the numbers that are drawn once for all rows of a unit, which nothing else links."""
+    unit, pseudonyms_told = document.unit, {spec.name for spec in pseudonymous(document)}
+    if unit is None or unit.most_rows == 1 or pseudonyms_told.issuperset(unit.columns):
+        return ()
+    once = (entry.attributes for entry in document.policy if unit.draws_once(entry.attributes))
+    columns = [document.column(name) for names in once for name in names]
+    return tuple(
+        spec.name for spec in columns if spec.kind is Kind.NUMERIC and spec.binning is None
+    )
+
+
+def drawn_once_sentence(document: Document) -> str:
+    """Say that rows of a unit show one noisy number, and so can be linked; empty without any."""
+    names = numbers_drawn_once(document)
+    if not names or document.unit is None:
+        return ""
+    return Sentence(
+        "Rows with the same {unit} show the same {columns}, by which they can be put together, the"
+        " more surely the fewer rows show a number. What they show together can be unique where"
+        " none of them is by itself: no count of unique records and no size of a group includes"
+        " that.",
+        unit=document.unit.name,
+        columns=listed(names),
+    )
 
 
 def within_sentence(spec: ColumnSpec) -> str:
