@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import pandas as pd
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import About, Decided, Examined, Finding, Remedy, RemedyKind
@@ -15,6 +19,9 @@ from sfumato.engine.table.table import companions
 from sfumato.project.document.entry_plan import least_loss, plan_entry
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.release.byproducts import drawn_once_sentence, numbers_drawn_once
+
+_TELLING: Final = 0.05
+"""So many more records are guessed right by what tells of a column."""
 
 
 def codes_among_numbers(examined: Examined) -> Iterator[Finding]:
@@ -95,6 +102,45 @@ def linked_units(examined: Examined) -> Iterator[Finding]:
         )
     facts = (list(names), [look.name for look in shown], unique)
     yield Finding("Linked rows", Severity.CAUTION, sentence, facts, names, exposure=exposure)
+
+
+def telling_gaps(examined: Examined) -> Iterator[Finding]:
+    """Name categories that missing numbers tell: noise leaves a missing number missing."""
+    table, drawn = examined.columns.table, examined.attributes
+    specs = {name: examined.document.column(name) for name in drawn}
+    explained = companions(table.missing_reasons)  # `told_reasons` tells of these
+    for name, attribute in drawn.items():
+        gaps = table.column(name).isna().to_numpy()
+        if attribute.numbers is None or not gaps.any():
+            continue
+        for other in (one for one, each in drawn.items() if each.numbers is None):
+            if explained.get(other) == name:
+                continue
+            shown = specs[other].shown(table.column(other))
+            codes = pd.factorize(shown, use_na_sentinel=False)[0]
+            counts = np.zeros((2, int(codes.max()) + 1), np.int64)
+            np.add.at(counts, (gaps.astype(np.int64), codes), 1)
+            right = float(counts.max(axis=1).sum() / len(gaps))
+            without = float(counts.sum(axis=0).max() / len(gaps))
+            if right - without < _TELLING:
+                continue
+            yield Finding(
+                "Reasons of missing values",
+                Severity.CAUTION,
+                Sentence(
+                    "Which numbers of {column} are missing stays visible and tells about {other}:"
+                    " by that alone the best guess is right for {right:.0%} of the records, and for"
+                    " {without:.0%} without it. What is promised of {other} does not include that.",
+                    column=name,
+                    other=other,
+                    right=right,
+                    without=without,
+                ),
+                (name, other, round(right, 3)),
+                (name, other),
+                (Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=name), name),),
+                exposure=right,
+            )
 
 
 def told_reasons(examined: Examined) -> Iterator[Finding]:

@@ -40,6 +40,7 @@ from sfumato.analysis.readiness.column_checks import (
     codes_among_numbers,
     linked_units,
     outdated_measurements,
+    telling_gaps,
     told_reasons,
     unmet_levels,
 )
@@ -668,6 +669,7 @@ CHECKS_OF_ROWS: Final[tuple[Callable[[Examined], Iterable[Finding]], ...]] = (
     empty_promises,
     telling_columns,
     told_reasons,
+    telling_gaps,
     pooled_units,
     revealing_columns,
     rare_labels,
