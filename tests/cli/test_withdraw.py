@@ -36,6 +36,15 @@ def test_ledger_recipients_and_verify_tell_that_a_release_was_withdrawn(released
     assert "it was withdrawn on" in released.output
 
 
+def test_a_release_is_meant_by_each_of_its_entries(released):
+    assert released.run("ledger", released.project) == ExitCode.OK
+    assert "release completed" in released.output.splitlines()[2]
+    assert released.run("withdraw", released.project, "3", "--reason", REASON) == ExitCode.OK
+    assert "The release to Clinic A of " in released.output
+    assert released.run("withdraw", released.project, "1", "--reason", REASON) != ExitCode.OK
+    assert "The ledger has no release 1." in released.remarks
+
+
 def test_the_report_tells_of_it(released):
     withdrawn(released)
     out = released.folder / "report.html"

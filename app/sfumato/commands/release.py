@@ -192,7 +192,7 @@ RELEASE = Command(
 
 def _run_withdraw(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.count_tables.making import count_table_called, withdraw_counts
-    from sfumato.project.withdrawal import release_called, withdraw
+    from sfumato.project.withdrawal import entry_that_prepared, release_called, withdraw
 
     with open_project(arguments, terminal) as project:
         counts = count_table_called(project, arguments.release)
@@ -200,7 +200,8 @@ def _run_withdraw(arguments: Namespace, terminal: Terminal) -> ExitCode:
             withdraw_counts(project, counts.number, arguments.reason)
             recipient, recorded_at = counts.recipient, counts.recorded_at
         else:
-            meant = release_called(project.releases, arguments.release)
+            name = entry_that_prepared(project.ledger.entries, arguments.release)
+            meant = release_called(project.releases, name)
             withdraw(project, meant, arguments.reason)
             recipient, recorded_at = meant.recipient, meant.recorded_at
     terminal.say(

@@ -12,12 +12,22 @@ from typing import Final
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.mechanisms.base import Check
 from sfumato.project.errors import ReleaseError
-from sfumato.project.ledger import EntryKind, ReleaseRecord, ReleaseState, Withdrawal
+from sfumato.project.ledger import Entry, EntryKind, ReleaseRecord, ReleaseState, Withdrawal
 from sfumato.project.project_file import ProjectFile
 
 SHORTEST: Final = 6
 """So many characters of a release's identifier are enough to name it."""
 _SHOWN: Final = 10
+
+
+def entry_that_prepared(entries: Iterable[Entry], text: str) -> str:
+    """Return the number of the entry that prepared a release, where another entry of it is meant.
+
+    A ledger lists two entries for a release: that it was prepared, and that it was completed.
+    """
+    prepared = {str(one.number): one.details.get("prepared") for one in entries}
+    number = prepared.get(text.strip())
+    return text if number is None else str(number)
 
 
 def release_called(releases: Sequence[ReleaseRecord], text: str) -> ReleaseRecord:
