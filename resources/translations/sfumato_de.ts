@@ -553,7 +553,7 @@
         <translation>Wo andere Tabellen über dieselben Personen veröffentlicht haben, zeigt diese Seite, was alle zusammen verraten. Fügen Sie sie unter Regelwerk, Vergröberte Tabelle hinzu.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+94"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="+99"/>
         <source>{test}, were no record repeated</source>
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
@@ -1688,7 +1688,7 @@
 <context>
     <name>EntryList</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+122"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+123"/>
         <source>Sensitive attributes</source>
         <translation>Sensible Merkmale</translation>
     </message>
@@ -2083,7 +2083,7 @@
 <context>
     <name>GroupRiskPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="-71"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/group_risk.py" line="-76"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
@@ -2103,17 +2103,17 @@
         <translation>Test</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+7"/>
         <source>&amp;Test</source>
         <translation>&amp;Test</translation>
     </message>
     <message>
-        <location line="-5"/>
+        <location line="-6"/>
         <source>How a group is examined</source>
         <translation>Wie eine Gruppe geprüft wird</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+12"/>
         <source>Groups</source>
         <translation>Gruppen</translation>
     </message>
@@ -2123,7 +2123,7 @@
         <translation>Wählen Sie eine Gruppe, um ihre wahre Verteilung neben der rekonstruierten zu sehen.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+42"/>
         <source>Moving p, ε, δ and size</source>
         <translation>p, ε, δ und Größe verändern</translation>
     </message>
@@ -6646,7 +6646,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="+152"/>
         <location line="+59"/>
         <location line="+194"/>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+255"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+256"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6746,7 +6746,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+354"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+355"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
@@ -6837,7 +6837,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Neben der Leiter übernehmen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-384"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-385"/>
         <source>Not protected yet</source>
         <translation>Noch nicht geschützt</translation>
     </message>
@@ -7237,7 +7237,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+8"/>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+150"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+151"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
@@ -8514,7 +8514,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffentlichkeit</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+473"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/gaussian.py" line="+474"/>
         <source>Uncertainty if normal</source>
         <translation>Unsicherheit bei Normalverteilung</translation>
     </message>
@@ -8550,7 +8550,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location line="-372"/>
+        <location line="-373"/>
         <source>Size of the noise</source>
         <translation>Stärke des Rauschens</translation>
     </message>
@@ -8597,7 +8597,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Zahlen seien</translation>
     </message>
     <message>
-        <location line="+70"/>
+        <location line="+71"/>
         <source>One attribute does not help to clear the noise from another. At σ² = 1 the best estimate leaves {own} of the variance open; with noise of its own for each, it would be {other}.</source>
         <translation>Ein Merkmal hilft nicht, das Rauschen aus einem anderen zu entfernen. Bei σ² = 1 lässt der beste Schätzwert {own} der Varianz offen; mit eigenem Rauschen für jedes wären es {other}.</translation>
     </message>
@@ -9749,12 +9749,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was {name} von {column} bekommt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-120"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-121"/>
         <source>The table is large; this takes a moment.</source>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+337"/>
+        <location line="+338"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
@@ -9891,7 +9891,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} verschieben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-80"/>
+        <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="-81"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
@@ -9901,7 +9901,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>ungültig</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+12"/>
         <source>Multiplies the odds on any value by at most {factor}</source>
         <translation>Erhöht die Chancen auf irgendeinen Wert höchstens um den Faktor {factor}</translation>
     </message>
@@ -13132,7 +13132,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+39"/>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+118"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+195"/>
         <source>Mark {columns} as sensitive too</source>
         <translation>Auch {columns} als sensibel kennzeichnen</translation>
     </message>
@@ -13153,7 +13153,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+140"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+142"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
@@ -13162,7 +13162,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/analysis/findings.py" line="-286"/>
         <location line="+264"/>
         <location line="+37"/>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-25"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-53"/>
+        <location line="+28"/>
         <location line="+31"/>
         <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+514"/>
         <source>Drop {column}</source>
@@ -13428,13 +13429,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeilen mit demselben Pseudonym von {column} lassen sich verknüpfen. Was sie zusammen zeigen, ist für {unique:,} von {values:,} {values:Wert|Werten} von {column} einzigartig: Wer so viel weiß, findet diese Zeilen, wie viele Datensätze sich auch einzeln gleichen.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-96"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+13"/>
         <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="-1"/>
         <source>Linked rows</source>
         <translation>Verknüpfte Zeilen</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+13"/>
         <source>{unique:,} of {rows:,} {rows:record|records} {unique:is|are} unique on the {count} {count:column|columns} released unperturbed: anyone who knows these values of a person finds the row.</source>
         <translation>{unique:,} von {rows:,} {rows:Datensatz|Datensätzen} {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig: Wer diese Werte einer Person kennt, findet die Zeile.</translation>
     </message>
@@ -13958,12 +13960,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+184"/>
+        <location line="+194"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-184"/>
+        <location line="-194"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -13988,12 +13990,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+15"/>
         <source>To accept it: {command}</source>
         <translation>Um es anzunehmen: {command}</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+41"/>
         <source>there is no language {language}; there are {known}</source>
         <translation>es gibt keine Sprache {language}; es gibt {known}</translation>
     </message>
@@ -14522,8 +14524,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <source>No sensitive attribute of the policy is the same in all rows that share a value of another column.</source>
-        <translation>Kein sensibles Merkmal des Regelwerks ist in allen Zeilen gleich, die einen Wert einer anderen Spalte teilen.</translation>
+        <source>No sensitive attribute that is randomised row by row is the same in all rows that share a value of another column.</source>
+        <translation>Kein sensibles Merkmal, das Zeile für Zeile zufällig verändert wird, ist in allen Zeilen gleich, die einen Wert einer anderen Spalte teilen.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/commands/audit.py" line="+10"/>
@@ -14653,7 +14655,12 @@ Rückgabewerte:
         <translation>bereit zur Freigabe</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+5"/>
+        <source>{ready}, and {columns} would be worthless</source>
+        <translation>{ready}, und {columns} wären wertlos</translation>
+    </message>
+    <message>
+        <location line="+28"/>
         <location filename="../../app/sfumato/commands/worth.py" line="+90"/>
         <source>only for this one; may be given several times</source>
         <translation>nur für diesen; mehrfach möglich</translation>
@@ -14929,7 +14936,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+158"/>
+        <location line="+162"/>
         <source>The table is long and read in parts. Values were counted in all rows; what else the proposals rest on, and which columns follow from others, was determined from {rows:,} {rows:row|rows}. Rows that belong together were not searched for.</source>
         <translation>Die Tabelle ist lang und wird in Teilen gelesen. Werte wurden in allen Zeilen gezählt; worauf Vorschläge sonst beruhen und welche Spalten aus anderen folgen, wurde aus {rows:,} {rows:Zeile|Zeilen} bestimmt. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -15393,7 +15400,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+11"/>
-        <location filename="../../app/sfumato/commands/release.py" line="-38"/>
+        <location filename="../../app/sfumato/commands/release.py" line="-44"/>
         <source>The project has no recipients yet.</source>
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
@@ -15455,7 +15462,7 @@ Rückgabewerte:
         <translation>nur für dieses Merkmal; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+190"/>
+        <location line="+192"/>
         <source>{cells:,} {cells:cell|cells} suppressed, in {rows:,} {rows:record|records}</source>
         <translation>{cells:,} {cells:Zelle|Zellen} unterdrückt, in {rows:,} {rows:Datensatz|Datensätzen}</translation>
     </message>
@@ -15485,12 +15492,12 @@ Rückgabewerte:
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+15"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+18"/>
         <source>{ready}, but {columns} would be worthless</source>
         <translation>{ready}, aber {columns} wären wertlos</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+9"/>
         <location filename="../../app/sfumato/commands/table.py" line="+106"/>
         <source>             Accepted: {reason}</source>
         <translation>             Angenommen: {reason}</translation>
@@ -15511,7 +15518,7 @@ Rückgabewerte:
         <translation>vor dem Erzeugen der Zeilen zählen: die kleinste Klasse von Datensätzen, die für den Empfänger gleich aussehen (k), einzigartige Datensätze und die l-Diversität; mit der Engine, wenn eine genannt ist</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+30"/>
         <source>The release to {recipient} of {day} is withdrawn.</source>
         <translation>Die Freigabe an {recipient} vom {day} ist zurückgenommen.</translation>
     </message>
@@ -15531,7 +15538,7 @@ Rückgabewerte:
         <translation>was daran falsch war; Freigabeverzeichnis und Bericht bewahren es auf</translation>
     </message>
     <message>
-        <location line="-64"/>
+        <location line="-65"/>
         <source>for whom; may be given several times</source>
         <translation>für wen; mehrfach möglich</translation>
     </message>
@@ -15546,7 +15553,7 @@ Rückgabewerte:
         <translation>Den Plan eines Empfängers und seine Schlüssel schreiben, für einen Rechnerverbund, der das Projekt nie sieht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+80"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+81"/>
         <source>Whoever holds the key file can tell which released values are true: treat it like the data. The ledger counts the two files as a release.</source>
         <translation>Wer die Schlüsseldatei hat, kann sagen, welche freigegebenen Werte wahr sind: Behandeln Sie sie wie die Daten. Das Freigabeverzeichnis zählt beide Dateien als Freigabe.</translation>
     </message>
@@ -15566,8 +15573,8 @@ Rückgabewerte:
         <translation>die Schlüssel dieses Plans allein; nur Sie können die Datei lesen</translation>
     </message>
     <message>
-        <location line="-100"/>
-        <location line="+103"/>
+        <location line="-101"/>
+        <location line="+104"/>
         <source>release a column otherwise than before</source>
         <translation>eine Spalte anders als früher freigeben</translation>
     </message>
@@ -16226,7 +16233,7 @@ Rückgabewerte:
         <translation>Zeigen, suchen oder wählen, wie grob jeder Empfänger die Quasi-Identifikatoren sieht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/recipients.py" line="-230"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="-232"/>
         <source>say for whom: --recipient NAME</source>
         <translation>sagen Sie, für wen: --recipient NAME</translation>
     </message>
@@ -16286,7 +16293,12 @@ Rückgabewerte:
         <translation>  Stufen: {shown}</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+12"/>
+        <source>{unique:,} unique on all columns unperturbed</source>
+        <translation>{unique:,} eindeutig anhand aller unveränderten Spalten</translation>
+    </message>
+    <message>
+        <location line="+4"/>
         <source>{smallest} of {units:,} {units:unit|units}</source>
         <translation>{smallest} von {units:,} {units:Einheit|Einheiten}</translation>
     </message>
@@ -16306,7 +16318,7 @@ Rückgabewerte:
         <translation>für alle Empfänger ohne Gruppengröße k eine nach der Reihenfolge des Vertrauens festlegen</translation>
     </message>
     <message>
-        <location line="-195"/>
+        <location line="-197"/>
         <source>{name}: sees the quasi-identifiers as they are</source>
         <translation>{name}: sieht die Quasi-Identifikatoren unverändert</translation>
     </message>
@@ -16321,7 +16333,7 @@ Rückgabewerte:
         <translation>{unique:,} einzigartig</translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location line="+70"/>
         <source>for whom something is stated</source>
         <translation>für wen etwas festgelegt wird</translation>
     </message>
@@ -21140,7 +21152,7 @@ Rückgabewerte:
         <translation>Ergänzen Sie sie (eine Zeile, die zu niemandem sonst gehört, erhält einen eigenen Wert) oder wählen Sie andere Spalten.</translation>
     </message>
     <message>
-        <location line="+151"/>
+        <location line="+153"/>
         <source>More than {most:,} {most:row|rows} share a value of {column}, too many to be looked at in parts.</source>
         <translation>Mehr als {most:,} {most:Zeile|Zeilen} haben denselben Wert von {column}: zu viele, um in Teilen betrachtet zu werden.</translation>
     </message>
@@ -21151,7 +21163,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="-5"/>
-        <location filename="../../app/sfumato/engine/table/repeated_units.py" line="-82"/>
+        <location filename="../../app/sfumato/engine/table/repeated_units.py" line="-84"/>
         <location line="+19"/>
         <source>Looking for rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden gesucht</translation>
@@ -21286,7 +21298,7 @@ Rückgabewerte:
         <translation>ab wie vielen Datensätzen der angegebene Anteil in einer Gruppe gilt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+57"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+153"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+8"/>
         <source>Measured shares</source>
         <translation>Gemessene Anteile</translation>
@@ -21343,7 +21355,7 @@ Rückgabewerte:
         <translation>Die Zeilen stehen in der Reihenfolge der Quelltabelle: Wer ein ebenso sortiertes Register hat, kann es der Datei Zeile für Zeile zuordnen und sagen, wessen Zeile welche ist.</translation>
     </message>
     <message>
-        <location line="+146"/>
+        <location line="+157"/>
         <source>Rows with the same {unit} belong together.</source>
         <translation>Zeilen mit gleichem Wert von {unit} gehören zusammen.</translation>
     </message>
@@ -22858,7 +22870,7 @@ Rückgabewerte:
         <translation>Es gibt keine Zeichenkodierung namens {encoding}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/reading.py" line="+175"/>
+        <location filename="../../app/sfumato/formats/reading.py" line="+188"/>
         <source>A database on a server can&apos;t be read as {title}.</source>
         <translation>Eine Datenbank auf einem Server ist nicht als {title} lesbar.</translation>
     </message>
@@ -24349,7 +24361,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/project/publication/public_counts.py" line="+141"/>
-        <location filename="../../app/sfumato/project/source.py" line="+465"/>
+        <location filename="../../app/sfumato/project/source.py" line="+471"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -24721,7 +24733,12 @@ Rückgabewerte:
         <translation>Entfernen Sie die Freigabe, öffnen Sie das Projekt, das jetzt da ist, und machen Sie sie noch einmal.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/byproducts.py" line="+114"/>
+        <location filename="../../app/sfumato/project/release/byproducts.py" line="+121"/>
+        <source>Rows with the same {unit} show the same {columns}, by which they can be put together, the more surely the fewer rows show a number. What they show together can be unique where none of them is by itself: no count of unique records and no size of a group includes that.</source>
+        <translation>Zeilen mit demselben Wert von {unit} zeigen denselben Wert von {columns}, durch den sie sich zusammenführen lassen, umso sicherer, je weniger Zeilen eine Zahl zeigen. Was sie zusammen zeigen, kann eindeutig sein, wo keine von ihnen es für sich ist: Keine Anzahl eindeutiger Datensätze und keine Größe einer Gruppe enthält das.</translation>
+    </message>
+    <message>
+        <location line="+20"/>
         <source>Correct these rows in the source table, or give the column another role than that of a weight.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder geben Sie der Spalte eine andere Rolle als die eines Gewichts.</translation>
     </message>
@@ -24881,7 +24898,7 @@ Rückgabewerte:
         <translation>Zeilen werden gelesen</translation>
     </message>
     <message>
-        <location line="+135"/>
+        <location line="+136"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -24920,8 +24937,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/publication/publish.py" line="-30"/>
-        <location filename="../../app/sfumato/project/release/batched_table.py" line="-410"/>
-        <location line="+245"/>
+        <location filename="../../app/sfumato/project/release/batched_table.py" line="-411"/>
+        <location line="+246"/>
         <location filename="../../app/sfumato/project/release/batched_views.py" line="+583"/>
         <location filename="../../app/sfumato/project/release/prepared.py" line="+202"/>
         <location filename="../../app/sfumato/project/release/table_survey.py" line="+138"/>
@@ -25046,7 +25063,7 @@ Rückgabewerte:
         <translation>Geben Sie die ganze Tabelle auf einmal frei.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/byproducts.py" line="-281"/>
+        <location filename="../../app/sfumato/project/release/byproducts.py" line="-308"/>
         <source>{names} share the pseudonyms of {column}: together they can lay their rows beside each other, and know of each {column} all that any of them was given.</source>
         <translation>{names} teilen die Pseudonyme von {column}: Gemeinsam können sie ihre Zeilen nebeneinanderlegen und wissen zu jedem {column} alles, was irgendeiner von ihnen erhalten hat.</translation>
     </message>
@@ -25312,7 +25329,7 @@ Rückgabewerte:
         <translation>Kennzeichnen Sie unter Merkmale Spalten, die niemand braucht, als direkt identifizierend, sodass sie weggelassen werden, oder teilen Sie ihre Werte in Klassen ein; zeigen Sie unter Regelwerk die Quasi-Identifikatoren gröber.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+128"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+130"/>
         <source>Nobody holds anything yet: give recipients levels of trust.</source>
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
     </message>
@@ -25333,8 +25350,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/audit_answers.py" line="+68"/>
-        <source>No file changes anyone&apos;s odds on a record&apos;s value more than {odds:.3g}-fold.</source>
-        <translation>Keine Datei ändert die Chancen auf den Wert eines Datensatzes um mehr als den Faktor {odds:.3g}.</translation>
+        <source>No file changes anyone&apos;s odds on a record&apos;s value more than {odds}-fold.</source>
+        <translation>Keine Datei ändert die Chancen auf den Wert eines Datensatzes um mehr als den Faktor {odds}.</translation>
     </message>
     <message>
         <location line="+21"/>
@@ -25343,7 +25360,7 @@ Rückgabewerte:
         <translation>Einzigartige Datensätze werden gezählt</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+15"/>
         <source>No column is released unperturbed, so nobody can be looked up.</source>
         <translation>Keine Spalte wird unverfremdet freigegeben, daher lässt sich niemand suchen.</translation>
     </message>
@@ -25720,7 +25737,7 @@ Rückgabewerte:
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/byproducts.py" line="+11"/>
+        <location filename="../../app/sfumato/project/release/byproducts.py" line="+38"/>
         <source>Rows with the same pseudonym of {column} belong together, in one release and in all later ones to the same recipient. What they show together can be unique where none of them is by itself: no count of unique records and no size of a group includes that.</source>
         <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger. Was sie zusammen zeigen, kann einzigartig sein, wo es keine von ihnen für sich ist: Keine Anzahl einzigartiger Datensätze und keine Größe einer Gruppe berücksichtigt das.</translation>
     </message>
@@ -26279,15 +26296,15 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-403"/>
-        <location filename="../../app/sfumato/project/store/schema.py" line="+386"/>
+        <location filename="../../app/sfumato/project/store/schema.py" line="+401"/>
         <source>The project {path} is damaged: a part of the file is missing or overwritten.</source>
         <translation>Das Projekt {path} ist beschädigt: Ein Teil der Datei fehlt oder wurde überschrieben.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/store/schema.py" line="-122"/>
+        <location filename="../../app/sfumato/project/store/schema.py" line="-120"/>
         <location line="+7"/>
-        <location line="+116"/>
+        <location line="+114"/>
         <location line="+9"/>
         <source>Restore an earlier copy, for instance from your backup.</source>
         <translation>Stellen Sie eine frühere Kopie wieder her, etwa aus Ihrer Sicherung.</translation>
@@ -26405,7 +26422,7 @@ Rückgabewerte:
         <translation>Eine unterbrochene Freigabe des Projekts ist nicht lesbar.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/store/schema.py" line="-132"/>
+        <location filename="../../app/sfumato/project/store/schema.py" line="-130"/>
         <source>The project {path} lacks the table {table}, or has another one in its place.</source>
         <translation>Dem Projekt {path} fehlt die Tabelle {table}, oder an ihrer Stelle steht eine andere.</translation>
     </message>
@@ -26415,7 +26432,7 @@ Rückgabewerte:
         <translation>Das Projekt {path} enthält einen Teil seines Inhalts doppelt.</translation>
     </message>
     <message>
-        <location line="+76"/>
+        <location line="+74"/>
         <source>The project {path} was saved by a later version of Sfumato (its file format is {version}, this version reads up to {newest}).</source>
         <translation>Das Projekt {path} wurde von einer späteren Version von Sfumato gespeichert (sein Dateiformat ist {version}, diese Version liest bis {newest}).</translation>
     </message>
@@ -27192,7 +27209,7 @@ Rückgabewerte:
         <translation>Es ist {release}, die unterbrochen wurde.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/withdrawal.py" line="+162"/>
+        <location filename="../../app/sfumato/project/withdrawal.py" line="+172"/>
         <source>This release was withdrawn on {day}: “{reason}” It should no longer be used. Whoever has it knows what it tells, so it goes on counting.</source>
         <translation>Diese Freigabe wurde am {day} zurückgenommen: „{reason}“ Sie soll nicht mehr verwendet werden. Wer sie hat, weiß, was sie verrät, deshalb zählt sie weiter.</translation>
     </message>
@@ -28558,7 +28575,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-603"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-604"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -29735,7 +29752,7 @@ Rückgabewerte:
         <translation>Die Gruppen werden angesehen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-151"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-220"/>
         <source>suspected codes</source>
         <translation>vermutete Codes</translation>
     </message>
@@ -29756,14 +29773,25 @@ Rückgabewerte:
         <translation>Codes unter Zahlen</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+25"/>
+        <source>Rows with the same {unit} show the same {columns}, by which they can be put together. What they show together is unique for {unique:,} of {values:,} {values:unit|units}: whoever knows that much of one finds its rows, however many records are alike one by one.</source>
+        <translation>Zeilen mit demselben Wert von {unit} zeigen denselben Wert von {columns}, durch den sie sich zusammenführen lassen. Was sie zusammen zeigen, ist für {unique:,} von {values:,} {values:Einheit|Einheiten} eindeutig: Wer so viel von einer weiß, findet ihre Zeilen, so viele Datensätze einzeln auch gleich sind.</translation>
+    </message>
+    <message>
+        <location line="+34"/>
+        <location line="+31"/>
         <location line="+27"/>
         <location filename="../../app/sfumato/formats/choices.py" line="-33"/>
         <source>Reasons of missing values</source>
         <translation>Gründe fehlender Werte</translation>
     </message>
     <message>
-        <location line="-24"/>
+        <location line="-55"/>
+        <source>Which numbers of {column} are missing stays visible and tells about {other}: by that alone the best guess is right for {right:.0%} of the records, and for {without:.0%} without it. What is promised of {other} does not include that.</source>
+        <translation>Welche Zahlen von {column} fehlen, bleibt sichtbar und verrät etwas über {other}: Allein dadurch trifft die beste Vermutung bei {right:.0%} der Datensätze zu und ohne das bei {without:.0%}. Was über {other} zugesagt ist, enthält das nicht.</translation>
+    </message>
+    <message>
+        <location line="+31"/>
         <source>{column} leaves with its missing values, so of {companion} only which reason it is stays protected, and not whether there is one.</source>
         <translation>{column} wird mit ihren fehlenden Werten freigegeben; von {companion} bleibt daher nur geschützt, welcher Grund es ist, und nicht, ob es einen gibt.</translation>
     </message>
@@ -29909,7 +29937,7 @@ Rückgabewerte:
         <translation>Warnung: {text}</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+31"/>
         <source>leave out {option}</source>
         <translation>{option} weglassen</translation>
     </message>
@@ -29929,7 +29957,7 @@ Rückgabewerte:
         <translation>Kein Verfahren eignet sich dafür.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="-228"/>
+        <location filename="../../app/sfumato/commands/release.py" line="-235"/>
         <source>WORTHLESS</source>
         <translation>WERTLOS</translation>
     </message>
@@ -30437,7 +30465,7 @@ Rückgabewerte:
         <translation>Weglassen</translation>
     </message>
     <message>
-        <location line="+164"/>
+        <location line="+165"/>
         <source>{count} {count:date|dates} of {columns} {count:looks|look} like codes for missing values: they repeat and lie far from all others. Every figure counts them.</source>
         <translation>{count} {count:Datum|Datumsangaben} von {columns} {count:sieht|sehen} wie Codes für fehlende Werte aus: Sie wiederholen sich und liegen weit abseits von allen anderen. Jede Angabe zählt sie mit.</translation>
     </message>
@@ -30445,6 +30473,16 @@ Rückgabewerte:
         <location line="+4"/>
         <source>Among the first {first} {first:row|rows}, {count} {count:date|dates} of {columns} {count:looks|look} like codes for missing values: they repeat and lie far from all others. Every figure counts them.</source>
         <translation>In den ersten {first} {first:Zeile|Zeilen} {count:sieht|sehen} {count} {count:Datum|Datumsangaben} von {columns} wie Codes für fehlende Werte aus: Sie wiederholen sich und liegen weit abseits von allen anderen. Jede Angabe zählt sie mit.</translation>
+    </message>
+    <message>
+        <location line="+7"/>
+        <source>{count} {count:number|numbers} of {columns} {count:looks|look} like codes for missing values: all nines, and far more frequent than any number around them. Every figure counts them, and noise is measured by them.</source>
+        <translation>{count} {count:Zahl|Zahlen} von {columns} {count:sieht|sehen} wie Codes für fehlende Werte aus: nur Neunen und weit häufiger als jede Zahl um sie herum. Jede Angabe zählt sie mit, und Rauschen wird an ihnen gemessen.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>Among the first {first} {first:row|rows}, {count} {count:number|numbers} of {columns} {count:looks|look} like codes for missing values: all nines, and far more frequent than any number around them. Every figure counts them, and noise is measured by them.</source>
+        <translation>In den ersten {first} {first:Zeile|Zeilen} {count:sieht|sehen} {count} {count:Zahl|Zahlen} von {columns} wie Codes für fehlende Werte aus: nur Neunen und weit häufiger als jede Zahl um sie herum. Jede Angabe zählt sie mit, und Rauschen wird an ihnen gemessen.</translation>
     </message>
     <message>
         <location line="+23"/>
@@ -30459,7 +30497,7 @@ Rückgabewerte:
         <translation>{count} {count:Zahl|Zahlen} von {columns} {count:ist|sind} als „keine Antwort“ beschriftet. Jede Angabe zählt sie mit, und Rauschen wird an ihnen gemessen.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+9"/>
         <source>Among the first {first} {first:row|rows}, {count} {count:number|numbers} of {columns} {count:looks|look} like codes for missing values: they repeat and stand apart from all others. Every figure counts them, and noise is measured by them.</source>
         <translation>In den ersten {first} {first:Zeile|Zeilen} {count:sieht|sehen} {count} {count:Zahl|Zahlen} von {columns} wie Codes für fehlende Werte aus: Sie wiederholen sich und liegen abseits von allen anderen. Jede Angabe zählt sie mit, und Rauschen wird an ihnen gemessen.</translation>
     </message>
@@ -30494,12 +30532,12 @@ Rückgabewerte:
         <translation>Keine Zeilen auslassen</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+49"/>
         <source>{count} {count:column has|columns have} no name in the file, and {count:is|are} called by {count:its|their} {count:position|positions}.</source>
         <translation>{count} {count:Spalte hat|Spalten haben} in der Datei keinen Namen und {count:wird|werden} nach {count:ihrer|ihren} {count:Position|Positionen} benannt.</translation>
     </message>
     <message>
-        <location line="-36"/>
+        <location line="-35"/>
         <source>{count} {count:line has|lines have} characters that no column of the layout holds: they are left out. Choose a layout with them, if they belong to the table.</source>
         <translation>{count} {count:Zeile hat|Zeilen haben} Zeichen, die keine Spalte des Satzaufbaus enthält: Sie werden weggelassen. Wählen Sie einen Satzaufbau mit ihnen, wenn sie zur Tabelle gehören.</translation>
     </message>
@@ -30514,12 +30552,12 @@ Rückgabewerte:
         <translation>Die Spalten haben in der Datei keine Namen und heißen daher column_1 und so weiter.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location filename="../../app/sfumato/formats/notes.py" line="+13"/>
         <source>The first row is taken for the columns&apos; names, but nothing tells it from the rows below.</source>
         <translation>Die erste Zeile gilt als Namen der Spalten, aber nichts unterscheidet sie von den Zeilen darunter.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location filename="../../app/sfumato/formats/delimited_notes.py" line="+7"/>
         <source>The first row is a record</source>
         <translation>Die erste Zeile ist ein Datensatz</translation>
     </message>
@@ -30529,12 +30567,12 @@ Rückgabewerte:
         <translation>Die letzte Zeile beginnt mit einem Wort für Summen. Sehen Sie nach, ob sie ein Datensatz ist; ist sie keiner, so entfernen Sie sie aus der Datei.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/encodings.py" line="+92"/>
+        <location filename="../../app/sfumato/formats/encodings.py" line="+91"/>
         <source>Read it as {encoding}</source>
         <translation>Als {encoding} lesen</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location filename="../../app/sfumato/formats/notes.py" line="-7"/>
         <source>The text seems to be {encoding}. Look at names with letters that are not English.</source>
         <translation>Der Text scheint {encoding} zu sein. Sehen Sie sich Namen mit Buchstaben an, die nicht englisch sind.</translation>
     </message>
