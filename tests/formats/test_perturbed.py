@@ -141,11 +141,20 @@ def examples(folder):
     return found
 
 
+def chosen_records(text, beginning):
+    """The records that guides pass on, by a condition on a column that is not perturbed."""
+    passed = rf"`(?:estimate|code_counts)\(({beginning}[^`]+?\])(?:\)|, (?:columns|\.))"
+    found = re.findall(passed, text)
+    assert found, text
+    return found
+
+
 def test_every_example_of_the_readme_runs(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
     *lines, impute, combine = [python for python, _ in examples(folder)]
     assert (impute[:7], combine[:8]) == ("impute(", "combine(")
     script = [*code_blocks(text, "python"), *code_blocks(text, "py"), *lines]
+    script += [f"assert 0 < len({one}) < len(data)" for one in chosen_records(text, r"data\[data")]
     script += [f"tables = {impute}", "estimates, errors = [[1.0], [2.0]], [[0.5], [0.5]]", combine]
     run_in(folder, [sys.executable, "-"], script)
 
@@ -155,6 +164,10 @@ def test_every_example_of_the_readme_runs_in_r(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
     *lines, impute, combine = [r for _, r in examples(folder)]
     script = [*code_blocks(text, "r"), *code_blocks(text, "R"), *lines]
+    script += [
+        f"stopifnot(nrow({one}) > 0, nrow({one}) < nrow(data))"
+        for one in chosen_records(text, r"data\[which")
+    ]
     script += [
         f"tables <- {impute}",
         "estimates <- list(1, 2)",
@@ -183,6 +196,20 @@ def test_examples_leave_out_columns_that_show_one_value_to_all(hidden):
     )
     names = {name: name for name in contents.table.columns}
     assert f'"{hidden}"' not in example_rows(contents, names)
+
+
+def test_guides_choose_records_by_a_group_that_a_coarser_column_shows(tmp_path):
+    contents = replace(
+        case().contents,
+        table=Table(people(1)),
+        columns=SPECS,
+        perturbations=perturbations_of(people(1), WAYS["each by itself"]),
+        view=SeenView({"age": (1, 2)}, 5, 0, "", commonest={"age": "40 to 49"}),
+    )
+    write_bundle(contents, tmp_path, "csv", Silent())
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert 'estimate(data[data["age"] == "40 to 49"])' in text
+    assert 'estimate(data[which(data[["age"]] == "40 to 49"), ])' in text
 
 
 @pytest.mark.parametrize("kind", [Kind.TEXT, Kind.DATE])

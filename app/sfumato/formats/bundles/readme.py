@@ -310,15 +310,44 @@ def _guides(contents: BundleContents, names: Mapping[str, str]) -> str:
 def _guide(contents: BundleContents, names: Mapping[str, str], perturbation: Perturbation) -> str:
     """Return one mechanism's guide, filled in for one perturbation."""
     columns = [names[name] for name in perturbation.attributes]
+    chosen, chosen_in_r = _records_chosen(contents, names)
     values = {
         "attribute": _plain(columns[0]),
         "attributes": _listed(columns),
         "attribute_code": json.dumps(columns[0], ensure_ascii=False),
         "rows": localized(f"{contents.rows:,}"),
+        "chosen": chosen,
+        "chosen_in_r": chosen_in_r,
         **{name: _told(value) for name, value in perturbation.published.values.items()},
     }
     text = _template(perturbation.published.guide).substitute(values).strip()
     return f"### {_listed(columns)}\n\n{_below(text, level=4)}"
+
+
+def _records_chosen(contents: BundleContents, names: Mapping[str, str]) -> tuple[str, str]:
+    """Return a condition on a column that is not perturbed, in Python and in R.
+
+    It tells of no row: the label that most records show of a coarser column, or whatever a number's
+    median or the first record's value is.
+    """
+    known = {name for each in contents.perturbations for name in each.attributes}
+    view = contents.view or SeenView({}, 0, 0, "")
+    free = [spec for spec in contents.columns if spec.name in names and spec.name not in known]
+    usable = [
+        spec
+        for spec in free
+        if not _is_hidden(contents, spec) and _repeats(spec) and "`" not in names[spec.name]
+    ]
+    for spec in sorted(usable, key=lambda one: (one.name not in view.commonest, one.name)):
+        quoted = json.dumps(names[spec.name], ensure_ascii=False)
+        python, r = f"data[{quoted}]", f"data[[{quoted}]]"
+        if label := view.commonest.get(spec.name):
+            text = json.dumps(label, ensure_ascii=False)
+            return f"{python} == {text}", f"{r} == {text}"
+        if _is_number(spec) and spec.name not in view.levels:
+            return f"{python} > {python}.median()", f"{r} > median({r}, na.rm = TRUE)"
+        return f"{python} == {python}.iloc[0]", f"{r} == {r}[1]"
+    return "condition", "condition"
 
 
 def _told(value: str) -> str:

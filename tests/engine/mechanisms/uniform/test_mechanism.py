@@ -248,6 +248,8 @@ def guide_code(language, retention, column=NAME):
         attribute_code=json.dumps(column),
         data_file="data.csv",
         rows="30,000",
+        chosen="condition",
+        chosen_in_r="condition",
         **published.values,
     )
     return re.findall(rf"```{language}\n(.*?)```", filled, re.DOTALL)
