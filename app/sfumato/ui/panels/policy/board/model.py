@@ -43,9 +43,19 @@ class RoleLine:
     folded: bool
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+        return tr(str(GROUPS[self.role]))
+
+    @property
+    def count(self) -> str:
+        """How many columns it has, to stand behind its name."""
+        return f" ({self.columns})"
+
+    @property
     def title(self) -> str:
         """What it is called, with how many columns it has."""
-        return f"{tr(str(GROUPS[self.role]))} ({self.columns})"
+        return self.name + self.count
 
     @property
     def said(self) -> str:

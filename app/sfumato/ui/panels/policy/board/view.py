@@ -37,7 +37,7 @@ from sfumato.ui.panels.policy.board.model import ORIGINAL, BoardModel, RoleLine
 from sfumato.ui.panels.policy.board.words import role_text
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import column
-from sfumato.ui.widgets.painted import draw_icon, draw_text, painter_on
+from sfumato.ui.widgets.painted import draw_icon, draw_text, elided, painter_on
 from sfumato.ui.widgets.tables import Index, TableView
 
 ROW: Final = 46
@@ -425,7 +425,9 @@ class _Columns(QHeaderView):
             draw_icon(painter, "chevron-right" if line.folded else "chevron-down", "muted", arrow)
             words = area.adjusted(side + 4, 0, 0, 0)
             face = font(TextSize.SMALL, strong=True)
-            draw_text(painter, words, line.title, face, theme.quiet)
+            room = words.width() - QFontMetricsF(face).horizontalAdvance(line.count)
+            title = elided(line.name, face, room) + line.count  # the count is never cut off
+            draw_text(painter, words, title, face, theme.quiet)
             painter.restore()
             return
         painter.fillRect(rect, QColor(style.background))
