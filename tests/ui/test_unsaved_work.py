@@ -204,6 +204,21 @@ def test_what_was_taken_up_is_still_kept(window, qtbot, left):
     assert len([name for name in kept() if name.endswith(".unsaved")]) == 1
 
 
+def test_what_is_taken_up_is_shown_where_another_file_was_being_chosen(
+    window, qtbot, left, clinic, tmp_path
+):
+    other = tmp_path / "other.csv"
+    other.write_bytes(clinic.read_bytes())
+    data = window.panels["data"]
+    data.open_file(other)
+    settle(qtbot, window.session)
+    assert data.pages.currentWidget() is data.importing
+    offer(window, qtbot)
+    message_button(window.current.messages, "Take it up again").click()
+    settle(qtbot, window.session)
+    assert data.pages.currentWidget() is data.loaded
+
+
 def test_a_damaged_file_is_told_and_can_be_discarded(window, qtbot, left):
     left.path.write_bytes(b"Sfumato unsaved work 1\n")
     offer(window, qtbot)

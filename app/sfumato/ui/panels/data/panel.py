@@ -313,6 +313,8 @@ class DataPanel(Panel):
         self.load_button = self.set_primary(self.tr("Load table"), "table")
         self.load_button.clicked.connect(self._act)
         self._fresh = False
+        self._beside: SurveyedTable | None = None
+        """What was open when a file began to be chosen."""
         self._focus_then: QWidget | None = None
         self._connect()
         self._show_page()
@@ -352,8 +354,10 @@ class DataPanel(Panel):
         return super().step()
 
     def _show_page(self) -> None:
-        """Show what fits the session, unless a file is being chosen."""
-        if self.pages.currentWidget() not in (self.importing, self.waiting):
+        """Show what fits the session, unless a file is being chosen beside what is open."""
+        page, opened = self.pages.currentWidget(), self.session.surveyed
+        beside = opened is None or opened is self._beside
+        if page not in (self.importing, self.waiting) or (page is self.importing and not beside):
             self._settle()
 
     def _settle(self) -> None:
@@ -418,7 +422,7 @@ class DataPanel(Panel):
 
     def _show_found(self, found: FirstLook) -> None:
         self._turn_to(self.importing)
-        self._fresh = True
+        self._fresh, self._beside = True, self.session.surveyed
         options = found.stated or found.options
         self.importing.show_file(found.path, options, found.sheets, found.options)
         self._focus_then = self.window().focusWidget()  # whoever moves it has begun to choose
