@@ -33,7 +33,7 @@ _SMALL: Final = frozenset(float(-code) for code in range(1, 7))
 _LOW: Final = frozenset(
     (*_SMALL, -7.0, -8.0, -9.0, -99.9, -999.9, -9999.9, *(-code for code in _HIGH))
 )
-_NINES: Final = tuple(float("9" * digits) for digits in range(3, 10))
+_NINES: Final = np.array([float("9" * digits) for digits in range(3, 10)])
 """What is taken for a code amid others; 99 is an age, a percentage, or the price of a thing."""
 _AROUND: Final = 0.25
 """Numbers around a code differ from it by so large a part of it at most."""
@@ -163,7 +163,7 @@ def _may_have_codes(series: pd.Series) -> bool:
         return False
     step = max(1, len(series) // _SOME)
     some: Floats = series.iloc[::step].to_numpy(dtype=np.float64, na_value=np.nan)
-    if np.count_nonzero(np.isin(some, _NINES)) > 2:
+    if np.count_nonzero(some[:, None] == _NINES) > 2:
         return True
     if not (above or below):
         return False
@@ -285,7 +285,7 @@ def _apart(present: Floats) -> Iterator[float]:
 
 def _amid(present: Floats) -> Iterator[float]:
     """Yield what is all nines and more frequent than all numbers around it, on both its sides."""
-    for code in _NINES:
+    for code in _NINES.tolist():
         count = np.count_nonzero(present == code)
         if count < 2 * _FIRST:
             continue
