@@ -78,6 +78,13 @@ def test_every_second_of_many_slow_cases_is_tried_where_a_test_says_nothing():
     assert left == [many[1::2], many[::2]]
 
 
+def test_tests_of_one_case_are_not_all_tried_at_the_same_turn():
+    cases = [Case(f"a.py::test_{place}", pytest.mark.turns(3)) for place in range(60)]
+    kept = [60 - len(left_to_other_turns(cases, turn)) for turn in range(3)]
+    assert sum(kept) == 60
+    assert min(kept) > 10
+
+
 def test_values_that_take_turns_are_all_tried_once_in_so_many_turns():
     assert [in_turn("abcde", 2, turn) for turn in (0, 1, 2)] == ["ace", "bd", "ace"]
     assert in_turn("abcde", 2, None) == "abcde"

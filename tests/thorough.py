@@ -14,6 +14,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
+from zlib import crc32
 
 import pytest
 
@@ -45,7 +46,8 @@ def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -
     """Return the cases that this run leaves to others.
 
     Of a test with ``@pytest.mark.turns(3)`` one is tried of three cases that lie side by side, the
-    next one at the next turn; every second of `MANY` slow cases and more of another test.
+    next one at the next turn; every second of `MANY` slow cases and more of another test. Tests
+    of a single case begin at different turns, or all would come at the same one.
     """
     if turn is None:
         return []
@@ -53,14 +55,15 @@ def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -
     for item in items:
         tests[item.nodeid.partition("[")[0]].append(item)
     left: list[pytest.Item] = []
-    for cases in tests.values():
+    for name, cases in tests.items():
+        begins = crc32(name.encode()) if len(cases) == 1 else 0
         mark = cases[0].get_closest_marker("turns")
         if mark is not None:
             taking, every = cases, mark.args[0]
         else:
             taking = [case for case in cases if _takes_long(case)]
             every = 2 if len(taking) >= MANY else 1
-        left += [case for n, case in enumerate(taking) if n % every != turn % every]
+        left += [case for n, case in enumerate(taking, begins) if n % every != turn % every]
     return left
 
 

@@ -276,8 +276,8 @@ def without_refusals(document: Document, table: Table, project: ProjectFile) -> 
     raise AssertionError("remedies lead to no release")
 
 
-@pytest.mark.turns(2)
 @pytest.mark.slow
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", list(TABLES))
 def test_what_is_proposed_and_every_remedy_can_be_released(tmp_path, name):
     document, table = accepted(name)
@@ -362,8 +362,8 @@ SITUATIONS = {
 }
 
 
-@pytest.mark.turns(2)
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", list(SITUATIONS))
 def test_every_remedy_of_what_went_wrong_leads_to_a_release(tmp_path, name):
     make, expected = SITUATIONS[name]

@@ -128,9 +128,9 @@ def of_groups(rows):
     return found
 
 
-@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.few(1)
+@pytest.mark.turns(3)
 @case
 @few
 def test_small_groups_are_those_of_the_whole_table(ward, monkeypatch, case, size):
@@ -159,9 +159,9 @@ def of_queries(rows):
     return found
 
 
-@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.few(1)
+@pytest.mark.turns(3)
 @case
 @size
 def test_queries_and_noisy_answers_are_those_of_the_whole_table(ward, monkeypatch, case, size):
@@ -187,8 +187,8 @@ def of_records(rows):
     return found
 
 
-@pytest.mark.turns(3)
 @pytest.mark.slow
+@pytest.mark.turns(3)
 @case
 @few
 def test_a_record_s_path_is_that_of_the_whole_table(ward, monkeypatch, case, size):
@@ -219,8 +219,8 @@ def of_files(rows):
     return found
 
 
-@pytest.mark.turns(3)
 @pytest.mark.few(1)
+@pytest.mark.turns(3)
 @case
 @few
 @pytest.mark.parametrize("cells", [1 << 23, 0])
@@ -235,8 +235,8 @@ def test_files_are_weighed_as_those_of_the_whole_table(ward, monkeypatch, case, 
         assert sum(not isinstance(each, str) for each in whole) >= 2
 
 
-@pytest.mark.turns(3)
 @pytest.mark.few(1)
+@pytest.mark.turns(3)
 @case
 @few
 def test_tracing_costs_what_it_does_in_the_whole_table(ward, monkeypatch, case, size):
@@ -253,9 +253,9 @@ def test_tracing_costs_what_it_does_in_the_whole_table(ward, monkeypatch, case, 
         assert parts.figures.differing.tolist() == whole.figures.differing.tolist()
 
 
-@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.few(1)
+@pytest.mark.turns(2)
 @size
 @pytest.mark.parametrize("alike", [False, True])
 def test_of_many_rows_some_are_compared_wherever_the_table_is_cut(ward, monkeypatch, size, alike):
@@ -293,8 +293,8 @@ def of_houses(document):
     return replace(document, columns=(*document.columns, house))
 
 
-@pytest.mark.turns(2)
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @size
 def test_rows_that_belong_together_are_found_in_parts(ward, monkeypatch, size):
     cut(monkeypatch, size)
@@ -345,6 +345,7 @@ def test_of_many_units_some_are_looked_at_with_all_their_rows(ward, monkeypatch)
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("file", ["parquet"], indirect=True)
 @few
 def test_records_released_by_groups_are_looked_at_in_parts(opened, monkeypatch, size):
@@ -423,6 +424,7 @@ def test_attributes_protected_together_are_weighed_in_parts(ward, monkeypatch, s
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @few
 def test_what_is_fitted_to_earlier_releases_is_looked_at_in_parts(
     ward, tmp_path, monkeypatch, size

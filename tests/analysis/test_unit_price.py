@@ -105,6 +105,7 @@ def test_all_rows_leave_where_everything_is_drawn_once():
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("rows", [1, 3])
 def test_a_bound_that_moves_the_mean_is_worth_what_simulated_releases_are(rows):
     """Large households earn less, and lose members: that does not average out."""

@@ -9,6 +9,7 @@ from sfumato.engine.ladders.brownian import on_grid
 
 
 @pytest.mark.slow
+@pytest.mark.turns(3)
 def test_classifiers_do_as_well_on_a_ladder_as_on_independent_noise():
     """With these seeds, once and for all; equal accuracies fail for one choice in 1,000."""
     datasets = pytest.importorskip("sklearn.datasets")

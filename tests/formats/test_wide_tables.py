@@ -48,8 +48,8 @@ def cells(draw, rows):
     return column
 
 
-@pytest.mark.turns(3)
 @pytest.mark.slow
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
 )

@@ -254,6 +254,7 @@ def test_a_file_of_other_origin_names_nobody(project):
 
 
 @pytest.mark.slow
+@pytest.mark.turns(3)
 def test_renamed_files_made_with_other_keys_name_nobody_more_often_than_is_stated():
     """The nearest that a file of other origin can come: the same table, perturbed by others."""
     trials, alarms, document = 60, 0, a_document()
@@ -273,6 +274,7 @@ def test_renamed_files_made_with_other_keys_name_nobody_more_often_than_is_state
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("views", VIEWS)
 def test_renamed_columns_are_matched_in_parts_as_in_the_whole_table(ward, tmp_path, views):
     with ward(frame_of(), two_recipients(*VIEWS[views])) as project:

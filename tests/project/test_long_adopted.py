@@ -119,9 +119,9 @@ def released(project, table, name, folder):
     return made.path, {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
-@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.few(1)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("way", "ending"), [*zip(WAYS, ["csv", "parquet"] * 3, strict=False)])
 def test_a_release_beside_earlier_ones_is_the_same_in_parts(ward, tmp_path, way, ending):
     frame = frame_of()
@@ -147,8 +147,8 @@ def test_a_release_beside_earlier_ones_is_the_same_in_parts(ward, tmp_path, way,
     assert has.all() == ("records" not in way)
 
 
-@pytest.mark.turns(2)
 @pytest.mark.slow
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("size", [7, 299, 5000])
 def test_it_does_not_matter_how_many_rows_are_read_at_once(ward, tmp_path, monkeypatch, size):
     frame = frame_of()
@@ -164,6 +164,7 @@ def test_it_does_not_matter_how_many_rows_are_read_at_once(ward, tmp_path, monke
 
 
 @pytest.mark.slow
+@pytest.mark.turns(3)
 def test_a_leak_of_a_release_beside_earlier_ones_is_traced_in_parts(ward, tmp_path):
     frame = frame_of()
     way = "some of the records"

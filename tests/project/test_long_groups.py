@@ -129,8 +129,8 @@ HOW = {
 }
 
 
-@pytest.mark.turns(3)
 @pytest.mark.slow
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("how", "rows"), list(zip(HOW, [170, 333, 5000, 170], strict=True)))
 def test_a_bundle_made_in_parts_is_that_of_the_whole_table(
     opened, tmp_path, monkeypatch, how, rows
@@ -232,6 +232,7 @@ def test_a_row_outside_the_bins_that_make_groups_is_named(opened, tmp_path, monk
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("how", ["some columns", "records known by their position"])
 def test_a_leak_of_what_groups_show_is_traced_in_parts(opened, tmp_path, monkeypatch, how):
     batches_of(monkeypatch, 170)

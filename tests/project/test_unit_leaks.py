@@ -81,6 +81,7 @@ def alarms(frame, document, trials, monkeypatch, *, by_rows=0):
 
 
 @pytest.mark.slow
+@pytest.mark.turns(3)
 def test_innocents_are_named_no_more_often_than_is_stated_though_households_agree(monkeypatch):
     trials, frame = 100, large_households()
     named, by_rows = alarms(frame, protected(frame, 9), trials, monkeypatch, by_rows=18)

@@ -111,6 +111,7 @@ def losses(package: dict) -> dict[str, float]:
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("most_rows", [None, 3])
 def test_what_a_unit_loses_by_the_published_parameters_is_what_is_stated(tmp_path, most_rows):
     table = Table(visits())

@@ -51,6 +51,7 @@ def counted(material):
 
 
 @pytest.mark.slow
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, monkeypatch, case):
     monkeypatch.setattr(batched_table, "SAMPLE", 90)
