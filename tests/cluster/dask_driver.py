@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import pickle
 import sys
 from pathlib import Path
@@ -67,5 +68,10 @@ def in_folder(folder: Path) -> None:
         (folder / "error.txt").write_text(f"{type(error).__name__}: {error}")
 
 
+LONG = 420
+"""A minute is usual. A cluster that stands still after so many seconds ends and says where."""
+
+
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(LONG, exit=True)
     main(Path(sys.argv[1]))
