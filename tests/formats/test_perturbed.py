@@ -212,6 +212,20 @@ def test_guides_choose_records_by_a_group_that_a_coarser_column_shows(tmp_path):
     assert 'estimate(data[which(data[["age"]] == "40 to 49"), ])' in text
 
 
+def test_guides_choose_no_records_by_their_weight(tmp_path):
+    specs = [replace(one, role=Role.WEIGHT) if one.name == "age" else one for one in SPECS]
+    contents = replace(
+        case().contents,
+        table=Table(people(1)),
+        columns=tuple(specs),
+        perturbations=perturbations_of(people(1), WAYS["each by itself"]),
+    )
+    write_bundle(contents, tmp_path, "csv", Silent())
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert 'estimate(data[data["' in text
+    assert 'data[data["age"]' not in text
+
+
 @pytest.mark.parametrize("kind", [Kind.TEXT, Kind.DATE])
 def test_examples_leave_out_columns_that_hold_another_value_in_each_row(kind):
     specs = [replace(one, kind=kind) if one.name == "region" else one for one in SPECS]

@@ -336,7 +336,10 @@ def _records_chosen(contents: BundleContents, names: Mapping[str, str]) -> tuple
     usable = [
         spec
         for spec in free
-        if not _is_hidden(contents, spec) and _repeats(spec) and "`" not in names[spec.name]
+        if spec.role is not Role.WEIGHT
+        and not _is_hidden(contents, spec)
+        and _repeats(spec)
+        and "`" not in names[spec.name]
     ]
     for spec in sorted(usable, key=lambda one: (one.name not in view.commonest, one.name)):
         quoted = json.dumps(names[spec.name], ensure_ascii=False)
