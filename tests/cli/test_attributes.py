@@ -66,13 +66,15 @@ def released(ward, recipient):
 def test_the_columns_are_listed_with_what_becomes_of_them(ward):
     lines = attributes(ward).splitlines()
     assert lines[0] == "person: identifying, text, dropped"
-    assert "illness: sensitive, categorical" in lines
+    told = "illness: sensitive, categorical, values taken from the table, not confirmed"
+    assert told in lines
     assert listed(ward)["person"] == {
         "name": "person",
         "role": "identifying",
         "kind": "text",
         "dropped": True,
         "pseudonym": None,
+        "from_rows": False,
         "bottom": None,
         "top": None,
         "step": None,
@@ -91,6 +93,18 @@ def test_ends_and_rounding_are_stated_and_taken_away_and_releases_keep_to_them(w
     assert listed(ward)["income"]["top"] is None
     attributes(ward, "--bottom-code", "income=none")
     assert "income: insensitive, numeric\n" in attributes(ward)
+
+
+def test_values_taken_from_the_table_are_confirmed_and_told_of_no_more(ward):
+    def told():
+        assert ward.run("check", ward.project, "--json") != ExitCode.USAGE
+        findings = json.loads(ward.output)
+        return "taken from the table" in json.dumps(findings)
+
+    assert listed(ward)["illness"]["from_rows"]
+    assert told()
+    assert "not confirmed" not in attributes(ward, "--confirm", "illness")
+    assert not told()
 
 
 def test_a_weight_is_given_its_role(ward):
@@ -158,6 +172,7 @@ IMPOSSIBLE = (
     (("--round", "income=0"), "can't be rounded to 0"),
     (("--round", "town=5"), "nothing to round"),
     (("--round", "illness=5"), "nothing to round"),
+    (("--confirm", "income"), "nothing to confirm"),
 )
 """What a column can't be, and what is said of it."""
 

@@ -40,7 +40,8 @@ _AS_IT_IS: Final = "none"
 
 def _run_attributes(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
-    changes = any(getattr(arguments, name) for name in ("role", "pseudonym", "drop", *_CODING))
+    options = ("role", "pseudonym", "drop", "confirm", *_CODING)
+    changes = any(getattr(arguments, name) for name in options)
     if (arguments.shared or arguments.shared_by) and not arguments.pseudonym:
         terminal.note(worded("sfumato: --shared and --shared-by go with --pseudonym COLUMN"))
         return ExitCode.USAGE
@@ -66,7 +67,7 @@ def _changed(
     SfumatoError
         If there is no such column, role or recipient, or a column can't be what is said of it.
     """
-    from sfumato.project.document.edits import with_coding, with_pseudonym
+    from sfumato.project.document.edits import confirmed, with_coding, with_pseudonym
 
     document = _with_roles(project, source, arguments.role, Part(context, 0.0, 0.8))
     for name in arguments.drop:
@@ -79,8 +80,22 @@ def _changed(
             coded.setdefault(name, {})[setting] = _number(name, text)
     for name, settings in coded.items():
         document = with_coding(document, name, _coding(_column(document, name), settings, source))
+    for name in arguments.confirm:
+        document = confirmed(document, _with_values(document, name))
     source.check_weights(document, Part(context, 0.8, 1.0))
     return document
+
+
+def _with_values(document: Document, name: str) -> str:
+    """Return the name of a column; refuse one that has no list of values to confirm."""
+    spec = _column(document, name)
+    if spec.domain is None and spec.binning is None:
+        raise PolicyError(
+            "Column {column} has no list of values or bins, so there is nothing to confirm.",
+            "Confirm the columns that are perturbed or binned.",
+            column=name,
+        )
+    return name
 
 
 def _with_roles(
@@ -217,6 +232,8 @@ def _told(spec: ColumnSpec) -> Iterator[str]:
         yield worded("leaves as a pseudonym, shared by {shared}", shared=shared)
     if spec.binning is not None:
         yield worded("{names} bins", names=len(spec.binning.names))
+    if spec.tells_rows:
+        yield "values taken from the table, not confirmed"
     if spec.coded is not None:
         yield from spec.coded.sentences
 
@@ -231,6 +248,7 @@ def _plain(spec: ColumnSpec) -> dict[str, object]:
         "kind": spec.kind.value,
         "dropped": spec.is_dropped,
         "pseudonym": None if spec.as_pseudonym is None else sharing(spec.as_pseudonym),
+        "from_rows": spec.tells_rows,
         **{name: getattr(spec.coded, name, None) for name in _CODING.values()},
     }
 
@@ -272,6 +290,12 @@ ATTRIBUTES = Command(
             default=[],
         ),
         repeated("--round", "COLUMN=STEP", "round to multiples of this; none does not", default=[]),
+        repeated(
+            "--confirm",
+            "COLUMN",
+            "its values or bins, taken from the table, are all that could occur",
+            default=[],
+        ),
         MEMORY,
         JSON,
     ),
@@ -281,6 +305,7 @@ ATTRIBUTES = Command(
         "sfumato attributes clinic.sfumato --role w=weight --round w=1",
         'sfumato attributes clinic.sfumato --pseudonym id --shared-by "Clinic A" --shared-by "B"',
         "sfumato attributes clinic.sfumato --top-code income=100000 --round income=100",
+        "sfumato attributes clinic.sfumato --confirm illness --confirm age",
     ),
 )
 
