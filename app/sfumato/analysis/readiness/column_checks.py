@@ -106,7 +106,20 @@ def linked_units(examined: Examined) -> Iterator[Finding]:
 
 def telling_gaps(examined: Examined) -> Iterator[Finding]:
     """Name categories that missing numbers tell: noise leaves a missing number missing."""
-    table, drawn = examined.columns.table, examined.attributes
+    known, drawn = examined.columns, examined.attributes
+    table = known.table
+    words = (
+        "Which numbers of {column} are missing stays visible and tells about {other}:"
+        " by that alone the best guess is right for {right:.0%} of the records, and for"
+        " {without:.0%} without it. What is promised of {other} does not include that."
+    )
+    if table.rows < known.rows:
+        words = (
+            "Which numbers of {column} are missing stays visible and tells about {other}:"
+            " by that alone the best guess is right for {right:.0%} of {sampled:,} of {rows:,}"
+            " records, and for {without:.0%} without it. What is promised of {other} does not"
+            " include that."
+        )
     specs = {name: examined.document.column(name) for name in drawn}
     explained = companions(table.missing_reasons)  # `told_reasons` tells of these
     for name, attribute in drawn.items():
@@ -128,13 +141,13 @@ def telling_gaps(examined: Examined) -> Iterator[Finding]:
                 "Reasons of missing values",
                 Severity.CAUTION,
                 Sentence(
-                    "Which numbers of {column} are missing stays visible and tells about {other}:"
-                    " by that alone the best guess is right for {right:.0%} of the records, and for"
-                    " {without:.0%} without it. What is promised of {other} does not include that.",
+                    words,
                     column=name,
                     other=other,
                     right=right,
                     without=without,
+                    sampled=table.rows,
+                    rows=known.rows,
                 ),
                 (name, other, round(right, 3)),
                 (name, other),
