@@ -181,7 +181,7 @@ def test_an_encoding_that_is_stated_is_in_doubt_no_more(line):
     rows = [f"{town};{at % 4}" for at in range(60) for town in ("Köln", "Zürich", "Graz")]
     table.write_bytes("\n".join(["Ort;Füße", *rows]).encode("cp1252"))
     assert line.run("init", line.project, "--table", table) == ExitCode.OK
-    assert "The text seems to be Western European (Windows-1252)" in line.remarks
+    assert "The text seems to be Windows-1252 (Western European)" in line.remarks
     again = ("source", line.project, "--new-edition", table, "--encoding", "cp1252")
     assert line.run(*again) == ExitCode.OK
     assert "seems to be" not in line.remarks

@@ -31,7 +31,7 @@ OPTIONS = ReadOptions(column_types={"age": ColumnType.INTEGER})
             OPTIONS.with_bad_values("age", BadValues.SKIP),
             "age: Values of another type: leave the row out",
         ),
-        (ReadOptions(encoding="cp1250"), "Encoding: Central European (Windows-1250)"),
+        (ReadOptions(encoding="cp1250"), "Encoding: Windows-1250 (Central European)"),
         (ReadOptions(encoding="cp866"), "Encoding: cp866"),
         (ReadOptions(delimiter="\t"), "Between columns: tab"),
         (ReadOptions(header=False), "The first row holds the names: no"),

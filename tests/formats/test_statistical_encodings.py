@@ -62,7 +62,7 @@ def test_a_likely_encoding_is_proposed_and_said(tmp_path, kind):
     assert options.encoding == "cp1251"
     for found in (read_file(path, options, Silent()), first_rows(path, options)):
         assert plain(found.table.frame["TOWN"]) == RUSSIAN
-        (note,) = [n for n in found.notes if "seems to be Cyrillic (Windows-1251)" in n.text]
+        (note,) = [n for n in found.notes if "seems to be Windows-1251 (Cyrillic)" in n.text]
         for way in note.ways:
             assert way.options.encoding not in {"", "cp1251"}
 
