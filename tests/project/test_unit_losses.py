@@ -13,6 +13,8 @@ import pytest
 
 from sfumato.analysis.findings import RemedyKind
 from sfumato.analysis.readiness.readiness import examine, looked_at, mended
+from sfumato.analysis.utility.mechanism_choice import WeighedColumns
+from sfumato.analysis.utility.worth_figures import RecordsBehind
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Silent
@@ -213,6 +215,22 @@ def test_numbers_that_a_unit_s_rows_share_are_weighed_in_large_tables(monkeypatc
     [told] = [one for one in found.findings if one.check == "Worth"]
     assert told.worthless
     assert "be worth about 100" in told.sentence
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_what_many_numbers_tell_is_measured_for_the_unit(monkeypatch, name):
+    """Of many numbers some are weighed; a plan of single rows' bounds could not be carried out."""
+    monkeypatch.setattr("sfumato.analysis.utility.mechanism_choice.MANY_NUMBERS", 100)
+    table = Table(visits())
+    document = by_household(replace(protected(table), policy=()), table, 3)
+    known = MemorySurvey(table).attributes([document.column("income")], document.unit)
+    behind = RecordsBehind(table.rows, table.rows, table.rows, 300)
+    weighed = WeighedColumns.of(known, behind, document.unit).thinned()
+    assert len(weighed.attributes[0].numbers) <= 100
+    mechanism = mechanism_called(name)
+    settings = weighed.first_settings(mechanism, NOISE)
+    assert settings["measured_unit"]["columns"] == ["household"]
+    assert settings == mechanism.first_settings(known, NOISE)
 
 
 def test_noise_on_the_rows_of_a_unit_is_said_to_tell_as_much_as_less_noise_on_one_row():

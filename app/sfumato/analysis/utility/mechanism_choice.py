@@ -132,8 +132,10 @@ class WeighedColumns:
             known = np.isfinite(true)
             alike = design_effect(true[known], behind.units[known])
             behind = replace(behind, rows=None, units=None, alike=alike)
+        # What is measured is of all rows that may be measured: those of units stay, and are asked
+        # once. Without them settings would be bounded for single rows alone.
         some = tuple(
-            replace(one, numbers=None if one.numbers is None else one.numbers[every], units=None)
+            replace(one, numbers=None if one.numbers is None else one.numbers[every])
             for one in attributes
         )
         return WeighedColumns(some, behind, self.once, self.rows)
