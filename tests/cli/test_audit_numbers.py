@@ -120,3 +120,11 @@ def test_what_was_released_is_weighed_instead_of_the_plan(wages):
 def test_a_project_without_numbers_says_so(made):
     assert weigh(made, "--with", "Clinic A") == ExitCode.EXPECTED_ERROR
     assert "None of these recipients holds numbers" in made.remarks
+
+
+def test_small_groups_of_numbers_alone_are_answered_in_words(wages):
+    """It asked for one of the attributes that there are: “there is none”."""
+    line = wages()
+    assert line.run("risk", line.project) == ExitCode.EXPECTED_ERROR
+    assert "No attribute with a list of values is to be released yet." in line.remarks
+    assert "sfumato audit numbers" in line.remarks

@@ -10,6 +10,7 @@ import pytest
 from sfumato.analysis.guarantee import guarantee_of
 from sfumato.analysis.readiness.readiness import examine
 from sfumato.analysis.shown_columns import LeavingColumns
+from sfumato.api import read_bundle
 from sfumato.engine.core.columns import Domain, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Orders
@@ -17,6 +18,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import CriterionChoice, Generalization
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.publication.publish import publish_table
+from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from tests.in_batches import in_batches
 from tests.project.verifying import a_document, a_table, new_project, release
@@ -79,3 +81,23 @@ def test_a_published_table_tells_of_values_that_only_records_left_out_have(tmp_p
     assert not pd.read_csv(bundle / "data.csv")["age"].str.contains("117").any()
     assert "117" in (bundle / "hierarchy-1.csv").read_text(encoding="utf-8")
     assert SAID in (bundle / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("level", "told"), [(1, True), (3, False)])
+@pytest.mark.parametrize("published", [False, True])
+def test_codes_in_coarser_labels_are_explained(tmp_path, level, told, published):
+    """Groups called 1 – 2 of a statistical file's codes are told by what the file calls these."""
+    document = by_order(level)
+    table = replace(a_table(), value_labels={"age": {20.0: "twenty", 21.0: "twenty-one"}})
+    if published:
+        criterion = CriterionChoice("k-anonymity", {"k": 1})
+        found = Generalization("illness", ("age",), (criterion,), node=(level,))
+        document = replace(document, generalization=found)
+    with new_project(tmp_path, document) as project:
+        rows, folder = in_batches(table), tmp_path / "out"
+        if published:
+            bundle = publish_table(project, rows, folder, "csv", Silent()).path
+        else:
+            bundle = make_release(project, rows, "Public C", folder, "csv", Silent()).path
+    known = read_bundle(bundle).value_labels
+    assert known.get("age", {}) == ({"20": "twenty", "21": "twenty-one"} if told else {})

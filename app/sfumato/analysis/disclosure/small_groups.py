@@ -147,6 +147,12 @@ def subject_of(
     fitting = grouped_entries(rows.document, attributes)
     if not name and len(fitting) == 1:
         [name] = fitting
+    if not fitting:
+        raise PolicyError(
+            "No attribute with a list of values is to be released yet.",
+            "Small groups are examined for such an attribute that is protected by itself; for"
+            " numbers with noise, use sfumato audit numbers.",
+        )
     if name not in fitting:
         raise PolicyError(
             "{column} is not a sensitive attribute with a list of values."
@@ -154,7 +160,7 @@ def subject_of(
             else "Which sensitive attribute is meant is not clear.",
             "Name one with --attribute: {known}.",
             column=name,
-            known=", ".join(fitting) or "there is none",
+            known=", ".join(fitting),
         )
     known = usual_knowledge(rows.document) if knows is None else tuple(knows)
     return RiskSubject(rows, fitting[name], known)

@@ -175,6 +175,12 @@ class ClassedRows:
         return self.prepared.coded.names
 
     @property
+    def left_out(self) -> frozenset[str]:
+        """The columns of which every row shows `*`."""
+        levels = zip(self.prepared.coded.quasi_identifiers, self.node, strict=True)
+        return frozenset(quasi.name for quasi, level in levels if level == quasi.height)
+
+    @property
     def drops(self) -> bool:
         """Whether some records are left out."""
         return self.suppressed is Suppressed.DROPPED and not bool(self.classes.kept.all())

@@ -72,6 +72,7 @@ from sfumato.project.release.bundle_making import (
 from sfumato.project.release.byproducts import labels_from_rows, labels_sentence
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import bundle_stem, source_of
+from sfumato.project.release.release_columns import texts_of_codes
 from sfumato.project.release.release_compatibility import (
     CONTRADICTED,
     check_source,
@@ -568,10 +569,12 @@ def rows_made(
     )
     releaser = plan.bind(keys, made, leaving=True, placed=True)
     frame = releaser.of_every_sort(witnesses, places)
+    meant_otherwise = {one.name for one in document.columns if one.binning or one.coded}
     labels = {
-        name: texts
+        name: texts_of_codes(texts) if name in made.changed else texts
         for name, texts in table.batches.value_labels.items()
-        if name in made.columns and name not in made.changed
+        if name in made.columns
+        and not (name in made.changed and name in made.left_out | meant_otherwise)
     }
     named = table.batches.column_labels
     titles = {name: text for name, text in named.items() if name in made.columns}

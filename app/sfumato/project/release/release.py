@@ -225,6 +225,7 @@ def _contents(
     document, table = plan.document, plan.material.table
     seen = prepared.seen(plan.coarsening)
     coarser = frozenset() if seen is None else seen.changed
+    left_out = frozenset() if seen is None else seen.left_out
     # Counting takes memory, and is done before what is released does.
     alone = prepared.alone(Part(context, 0.0, 0.4), plan.recipient)
     made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
@@ -236,7 +237,7 @@ def _contents(
     perturbations = tuple(_perturbation(entry, plan.material) for entry in plan.entries)
     symbols = {name for one in perturbations if one.symbols for name in one.attributes}
     return BundleContents(
-        table=released_table(document, table, frame, coarser | symbols),
+        table=released_table(document, table, frame, coarser | symbols, coarser - left_out),
         columns=tuple(as_labels(spec) if name in coarser else spec for name, spec in specs),
         perturbations=perturbations,
         recipient=plan.recipient.name,

@@ -17,6 +17,7 @@ from sfumato.engine.core.columns import ColumnSpec, Role, Value
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.periods import DURATIONS, Period
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies.tree import value_text
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.repeated_units import units_of
@@ -213,14 +214,24 @@ def _shows_periods(spec: ColumnSpec, period: Period) -> bool:
     return spec.binning is None and spec.as_pseudonym is None
 
 
+def texts_of_codes(labels: Mapping[Value, str]) -> dict[Value, str]:
+    """Return labels of codes by the texts that a hierarchy writes for these: "3" or "3 – 4"."""
+    return {value_text(value): text for value, text in labels.items()}
+
+
 def released_table(
-    document: Document, table: Table, frame: pd.DataFrame, coarser: Collection[str] = ()
+    document: Document,
+    table: Table,
+    frame: pd.DataFrame,
+    coarser: Collection[str] = (),
+    with_codes: Collection[str] = (),
 ) -> Table:
     """Return a released frame with the labels that its columns keep from the source table.
 
     A sensitive attribute has the labels of its domain. A binned column, and one shown `coarser`,
     has none: its values are labels already; nor has a coded one, or one of symbols (`coarser`,
-    too), whose numbers mean other things.
+    too), whose numbers mean other things. What is coarser and written `with_codes`, alone or as
+    the ends of groups, has the labels of these: nobody could say else which sex 1 is.
     Nothing of a dropped column is kept. Reasons of missing values are where the column that tells
     them leaves, too.
     """
@@ -228,9 +239,11 @@ def released_table(
     for name in map(str, frame.columns):
         spec = document.column(name)
         coded = spec.coded is not None or spec.as_pseudonym is not None
-        if spec.binning is not None or coded or name in coarser:
+        if spec.binning is not None or coded or name in set(coarser) - set(with_codes):
             continue
         labels = table.value_labels.get(name, {})
+        if name in with_codes:
+            labels = texts_of_codes(labels)
         if spec.role is Role.SENSITIVE and spec.domain is not None:
             labels = spec.domain.labels
         if labels:

@@ -151,6 +151,12 @@ class Coarsened:
     highest: Mapping[str, int]
     units: int
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The columns of which every row shows `*`."""
+        level = self.coarsening.level
+        return frozenset(name for name in self.changed if level(name) == self.highest[name])
+
 
 def cell_costs(names: Sequence[str], importance: Sequence[str] | None) -> tuple[float, ...]:
     """Return what suppressing a cell of each quasi-identifier costs.
