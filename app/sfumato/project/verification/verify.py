@@ -14,7 +14,7 @@ from typing import Final
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.mechanisms.base import Check
 from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.contents import BundleError
@@ -135,19 +135,24 @@ class _Verification:
         if match.record is None:
             self._policies = TablePolicies(project, self._table, self._looking)
             match = find_release(bundle, project.releases, self._policies, self._differing)
-        checks = _check_known_facts(project, self._table.rows, bundle, match)
+        known = _check_known_facts(project, self._table.rows, bundle, match)
+        checks: tuple[Check, ...] = ()
         try:
             if match.record is not None and match.record.is_publication:
                 given = (project, self._table, bundle, match.record, self._folder)
-                checks += check_publication(*given, self._context)
+                checks = check_publication(*given, self._context)
             else:
-                checks += self._checks_of_rows(match)
+                checks = self._checks_of_rows(match)
         except BundleError:
             raise
         except SfumatoError as error:
             finding = Sentence("It can't be compared. {error}", error=error.sentence)
-            checks += (Check("Records", False, finding),)
-        return VerificationReport(checks, match.record, match.recipient, added=bundle.added)
+            checks = (Check("Records", False, finding),)
+        *first, source = known
+        if match.how is RecognizedBy.BY_DIGEST and not bundle.altered and not source.holds:
+            source, checks = _beside_another_table(source, checks)
+        told = (*first, source, *checks)
+        return VerificationReport(told, match.record, match.recipient, added=bundle.added)
 
     def _checks_of_rows(self, match: RecognizedRelease) -> tuple[Check, ...]:
         maker = self._policies.at(match.record)
@@ -331,6 +336,30 @@ def _other_files(bundle: Bundle, record: ReleaseRecord) -> str:
     names = {*bundle.files, *record.files}
     differing = [name for name in names if bundle.files.get(name) != record.files.get(name)]
     return ", ".join(sorted(differing))
+
+
+def _beside_another_table(
+    source: Check, checks: Sequence[Check]
+) -> tuple[Check, tuple[Check, ...]]:
+    """Return what a table that is not the one of then tells of an unaltered bundle.
+
+    The ledger knows its files to the last byte. Whatever differs from rows of another table speaks
+    of that table: it is no sign that the bundle was altered, and is not told as one.
+    """
+    apart = [check.title for check in checks if not check.holds]
+    if not apart:
+        return source, tuple(checks)
+    finding = joined(
+        source.finding,
+        Sentence(
+            "The bundle's files are those that were released; {count:,} {count:comparison|"
+            "comparisons} with rows of the table as it is now {count:says|say} nothing about them"
+            " and {count:is|are} left out.",
+            count=len(apart),
+        ),
+    )
+    told = Check(source.title, False, finding)
+    return told, tuple(check for check in checks if check.holds)
 
 
 def _check_policy(project: ProjectFile, match: RecognizedRelease) -> tuple[Check, ...]:
