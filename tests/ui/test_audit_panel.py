@@ -331,7 +331,7 @@ def test_it_opens_on_four_questions_with_answers_and_verdicts(asked):
     assert "learn no more about disease than Clinic A alone" in together
     assert "odds on a record's value more than 7-fold" in together
     assert "No record is unique" in answer(asked, "found")
-    assert "can estimate the shares of disease" in answer(asked, "groups")
+    assert "can estimate the share of at least one value of disease" in answer(asked, "groups")
     assert "Nothing has been released yet" in answer(asked, "leak")
     assert asked.overview.cards["found"].badge.word.text() == "OK"
     assert asked.overview.cards["leak"].badge.isHidden()
@@ -407,7 +407,7 @@ def test_one_recipient_whom_nothing_can_be_answered_for_keeps_no_other_from_an_a
     wait_for_jobs(qtbot, panel.session)
     assert "learn no more about disease than Clinic A alone" in answer(panel, "together")
     assert "unique" in answer(panel, "found")
-    assert "can estimate the shares of disease" in answer(panel, "groups")
+    assert "can estimate the share of at least one value of disease" in answer(panel, "groups")
     assert "Nothing has been released yet" in answer(panel, "leak")
     [told] = panel.overview.left_out.findChildren(QLabel, "left out")
     assert told.text().startswith("The answers leave Institute out: ")

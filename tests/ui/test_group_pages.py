@@ -105,7 +105,7 @@ def test_the_risk_of_each_recipient_is_counted(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
     assert "of 40 groups" in text(page.sentence)
-    assert "Clinic A can estimate the shares of disease to within" in text(page.sentence)
+    assert "Clinic A can estimate the share of at least one value of disease" in text(page.sentence)
     before = text(page.sentence)
     choose(page.bar.recipient, "Public")
     wait_for_jobs(qtbot, page.session)
@@ -266,7 +266,7 @@ def test_a_probability_for_each_value_has_no_published_test(qtbot, made):
     )
     page.session.edit("x", document)
     wait_for_jobs(qtbot, page.session)
-    assert "the shares of disease" in text(page.sentence)
+    assert "one value of disease" in text(page.sentence)
     page.rule.button_for(PrivacyTest.CHERNOFF).click()
     wait_for_jobs(qtbot, page.session)
     assert page.trouble.isVisible() or page.sizes.figure is not None

@@ -364,7 +364,9 @@ def test_the_audit_answers_about_all_rows(saved, qtbot):
     alike = panel.show_page(GroupRiskPage)
     settle(qtbot, saved.session)
     assert alike.work.isVisible()
-    assert "Clinic A can estimate the shares of disease" in alike.sentence.text()
+    assert (
+        "Clinic A can estimate the share of at least one value of disease" in alike.sentence.text()
+    )
     weighed = panel.show_page(CoalitionPage)
     settle(qtbot, saved.session)
     assert weighed.work.isVisible()

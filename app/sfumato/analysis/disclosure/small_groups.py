@@ -372,7 +372,10 @@ def gain_of(answer: RiskAnswer) -> Gain | None:
 
 
 def estimated_sentence(answer: RiskAnswer) -> str:
-    """Return in how many groups the shares of the values can be estimated, and by which law."""
+    """Return in how many groups a value's share can be estimated closely, and by which law.
+
+    A group counts as soon as one of its values does; rare ones beside it may be told badly.
+    """
     total, name = answer.risk.total, answer.known.attribute.name
     details = {"recipient": answer.shown.recipient, "name": name}
     if not total.groups:
@@ -385,8 +388,8 @@ def estimated_sentence(answer: RiskAnswer) -> str:
     else:
         counted = Sentence(
             "In {violating:,} of {groups:,} {groups:group|groups} of people alike, with {share:.0%}"
-            " of the records, {recipient} can estimate the shares of {name} to within"
-            " {epsilon:.0%}.",
+            " of the records, {recipient} can estimate the share of at least one value of {name}"
+            " closely: it is off by more than {epsilon:.0%} less often than is asked for.",
             violating=total.groups,
             groups=total.all_groups,
             share=total.record_share,

@@ -1,7 +1,7 @@
 """How a recipient stands: the one verdict that board, card, grid and command line tell.
 
 A recipient is in danger where something keeps the release back: people can be found, or a promise
-is empty. A release that tells next to nothing is worthless. What is to be looked at is a caution.
+is empty. A release whose statistics are no use is worthless. What is to be looked at is a caution.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Readiness:
 
     @property
     def worthless(self) -> tuple[Finding, ...]:
-        """The findings that say that the release tells next to nothing."""
+        """The findings that say that statistics of the release are of no use."""
         return tuple(one for one in self.findings if one.worthless)
 
     @property
@@ -117,7 +117,7 @@ class Standing(IntEnum):
     DANGER = 0
     """Something keeps the release back."""
     WORTHLESS = 1
-    """It would tell next to nothing."""
+    """Its statistics would be of no use."""
     CAUTION = 2
     """Something is to be looked at."""
     GOOD = 3
@@ -174,8 +174,10 @@ class RecipientVerdict:
             return Sentence("Nothing that was checked speaks against this release.")
         if self.standing is Standing.WORTHLESS:
             names = tuple(dict.fromkeys(one.columns[0] for one in self.findings if one.columns))
+            # Of people it may tell much: of few records, shares are unsure however many are true.
             return Sentence(
-                "This release tells next to nothing of {columns}.", columns=listed(names)
+                "Statistics of {columns} can hardly be estimated from this release.",
+                columns=listed(names),
             )
         if self.standing is Standing.CAUTION:
             return Sentence(
