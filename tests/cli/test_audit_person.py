@@ -207,3 +207,73 @@ def test_what_is_drawn_once_for_a_unit_is_looked_at_once(line):
     prior = np.array([truth.get(name, 0.0) for name in names])
     assert found["beliefs"]["water"]["common"] == pytest.approx(prior)
     assert sum(found["beliefs"]["water"]["after"]) == pytest.approx(1.0)
+
+
+CELLS = """\
+format = 1
+rows_as_in_table = "Nobody minds"
+
+[columns.town]
+role = "quasi-identifier"
+
+[columns.sex]
+role = "quasi-identifier"
+
+[columns.job]
+role = "quasi-identifier"
+
+[columns.illness]
+role = "sensitive"
+values = ["flu", "gout"]
+
+[hierarchies.town]
+kind = "suppression"
+
+[hierarchies.sex]
+kind = "suppression"
+
+[hierarchies.job]
+kind = "suppression"
+
+[[policy]]
+attributes = ["illness"]
+mechanism = "uniform"
+
+[[recipients]]
+name = "Institute"
+[recipients.levels]
+illness = { retention_probability = 0.5 }
+[recipients.view]
+k = 12
+suppression = 0.3
+cells = true
+levels = { town = 0, sex = 0, job = 0 }
+"""
+
+
+def test_rows_that_show_some_of_the_facts_are_weighed_by_these(line):
+    """Stars in the first column only: a crash, or the weights of other facts."""
+    draw = np.random.default_rng(8)
+    true = pd.DataFrame(
+        {
+            "town": draw.choice(list("abcdefgh"), 300),
+            "sex": draw.choice(["m", "w"], 300),
+            "job": draw.choice(["x", "y", "z"], 300, p=[0.5, 0.3, 0.2]),
+            "illness": draw.choice(["flu", "gout"], 300),
+        }
+    )
+    true.to_csv(line.folder / "ward.csv", index=False)
+    (line.folder / "rules.toml").write_text(CELLS)
+    assert line.init() == ExitCode.OK, line.remarks
+    shown, _ = released(line, "Institute")
+    known = {"town": "c", "sex": "w", "job": "y"}
+    here = pd.DataFrame({name: true[name] == value for name, value in known.items()})
+    stars = pd.DataFrame({name: shown[name] == "*" for name in known})
+    fits = (here | stars).all(axis=1)
+    assert (True, False, False) in set(stars[fits].itertuples(index=False, name=None))
+    alike = [(here | stars.loc[row]).all(axis=1).sum() for row in np.flatnonzero(fits)]
+    weights = here.all(axis=1).sum() / np.array(alike)
+    options = [option for name, value in known.items() for option in ("--knows", f"{name}={value}")]
+    found = asked(line, "--with", "Institute", *options)
+    assert found["remaining"] == fits.sum()
+    assert found["chances"] == pytest.approx(sorted(weights / weights.sum(), reverse=True))

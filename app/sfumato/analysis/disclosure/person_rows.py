@@ -361,7 +361,8 @@ class _FactSearch:
         self._seen = seen if seen is not None and seen.view.hides else None
         self._values = [ValuesMet() for _ in facts]
         self._told: list[ToldFact] = []
-        self._labels = list(range(len(facts)))
+        # Texts: by whole numbers pandas (3.1.1) takes one column's keys for another's.
+        self._labels = [f"fact {place}" for place in range(len(facts))]
         self._counts = pd.DataFrame({each: pd.Series(dtype=np.int64) for each in self._labels})
         self._counts[["all", "true"]] = 0
 
@@ -453,7 +454,7 @@ class _FactSearch:
             told &= told_of.told[rows]
             true &= told_of.true[rows]
         if self._facts:
-            counted = pd.DataFrame(known[told])
+            counted = pd.DataFrame(known[told], columns=self._labels)
             counted["all"], counted["true"] = 1, true[told].astype(np.int64)
             both = pd.concat([self._counts, counted], ignore_index=True)
             self._counts = both.groupby(self._labels, sort=False, as_index=False).sum()
@@ -478,12 +479,13 @@ class _FactSearch:
             return found / max(count, 1)
         patterns, of_row = np.unique(shown, axis=0, return_inverse=True)
         for place, pattern in enumerate(patterns):
-            chosen, names = of_row.ravel() == place, np.flatnonzero(pattern).tolist()
+            chosen = of_row.ravel() == place
+            names = [name for name, seen in zip(self._labels, pattern, strict=True) if seen]
             if not names:
                 found[chosen] = counts["true"].sum() / max(int(counts["all"].sum()), 1)
                 continue
             alike = counts.groupby(names, as_index=False)[["all", "true"]].sum()
-            rows = pd.DataFrame(labels[chosen][:, names], columns=names)
+            rows = pd.DataFrame(labels[chosen][:, pattern], columns=names)
             beside = rows.merge(alike, on=names, how="left").fillna(0)
             share = beside["true"].to_numpy() / np.maximum(beside["all"].to_numpy(), 1)
             found[chosen] = share
