@@ -109,6 +109,7 @@ def test_a_generalized_table_starts_with_one_click_and_is_searched(qtbot, panel)
     open_small(panel.session)
     page = page_of(panel)
     assert panel.session.document.generalization is None
+    assert page.tabs.count() == 0, "what few look at is built once there is a generalized table"
     click(page.start)
     wait(qtbot, panel)
     assert "combinations of levels are safe" in page.sentence.text()

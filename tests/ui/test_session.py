@@ -13,11 +13,13 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, TableSource
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
+from sfumato.ui.panels.base import LazyWidget
 from sfumato.ui.state import insights as attribute_cache
 from sfumato.ui.state import session as session_module
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.state.settings import MemoryStore, RecentProjects
 from tests.in_batches import in_batches
+from tests.ui.hands import on_screen
 
 QUICK = ScryptCost(2**4)
 
@@ -33,6 +35,28 @@ def small_table(values=("a", "b", "a")):
 def document_of(table, **changes):
     columns = (ColumnSpec("disease", Role.SENSITIVE), ColumnSpec("age"))
     return replace(Document(title="clinic", columns=columns), **changes)
+
+
+class Follower(LazyWidget):
+    """Counts how often it is refreshed by a session."""
+
+    def __init__(self, session):
+        super().__init__()
+        self.seen = []
+        self.follow_state(session, lambda: self.seen.append(session.document.title))
+
+
+def test_who_follows_table_and_document_is_refreshed_once_where_both_change(qtbot, session):
+    follower = on_screen(qtbot, Follower(session))
+    table = SurveyedTable.of(in_batches(small_table()))
+    session.open_table("Open", table, titled("both"))
+    session.edit("Call it otherwise", titled("document"))
+    session.open_table("Open", SurveyedTable.of(in_batches(small_table())), titled("document"))
+    assert follower.seen == ["both", "document", "document"], "the last time the table alone"
+    session.undo()
+    session.undo()
+    session.undo()
+    assert follower.seen[3:] == ["document", "both", ""]
 
 
 @pytest.fixture

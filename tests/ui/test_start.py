@@ -119,7 +119,7 @@ def test_a_panel_that_is_looked_at_while_it_is_built_is_whole(window, qtbot, cli
     load_table(window, qtbot, clinic)
     qtbot.waitUntil(lambda: "policy" in window.panels._begun)
     window.show_panel("policy")
-    assert window.current.ways.page.publish is not None
+    assert window.current.ways.page.start is not None
     qtbot.waitUntil(lambda: not turns().waits(window.panels.stack))
     assert window.panels.built == tuple(window.panels)
     assert window.panels.stack.count() == len(window.panels)

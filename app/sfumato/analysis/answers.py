@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any
+from typing import Any, Final
 
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.formats.language import grouped, localized, said
@@ -24,11 +24,14 @@ class Severity(IntEnum):
     @property
     def word(self) -> str:
         """What it is called, wherever a verdict is shown."""
-        return {
-            Severity.GRAVE: Sentence("Danger"),
-            Severity.CAUTION: Sentence("Caution"),
-            Severity.GOOD: Sentence("OK"),
-        }[self]
+        return _SEVERITY_WORDS[self]
+
+
+_SEVERITY_WORDS: Final = {
+    Severity.GRAVE: Sentence("Danger"),
+    Severity.CAUTION: Sentence("Caution"),
+    Severity.GOOD: Sentence("OK"),
+}
 
 
 class CellKind(StrEnum):

@@ -142,7 +142,7 @@ def worded(template: str, /, **details: object) -> str:
     Sentences among the details are translated too; other texts, such as names, stay.
     """
     if (columns := columns_known()) != ():
-        details = details_apart(template, details, columns, quoted)
+        details = details_apart(template, details, columns, quoted, within=False)
     inner = {name: said(one) if isinstance(one, Sentence) else one for name, one in details.items()}
     return filled(translated(template), inner, localized)
 

@@ -34,25 +34,44 @@ def _inflected(number: object, forms: str) -> str:
     return one if number == 1 or str(number) == "1" else many
 
 
-class _NumberFormatter(Formatter):
-    """Fills a text in.
+def _written(value: object, spec: str, write: Callable[[str], str]) -> str:
+    """Return a detail as a text has it.
 
     Whole numbers have their thousands apart, and a blank stands before each sign of percent:
     ``{share:.1%}`` is 12.3 %. Words follow their numbers: ``{rows} {rows:row is|rows are} empty``.
     """
+    if "|" in spec:
+        return _inflected(value, spec)
+    if not spec and not isinstance(value, str | float | bool) and isinstance(value, Integral):
+        spec = ","
+    said = format(value, spec)
+    shown = f"{said[:-1]} %" if spec.endswith("%") else said
+    name = isinstance(value, str) and value != MISSING_LABEL
+    return shown if name else write(shown)
+
+
+class _NumberFormatter(Formatter):
+    """Fills in a text whose details are more than names, as ``{share:.{digits}%}``."""
 
     def __init__(self, write: Callable[[str], str]) -> None:
         self._write = write
 
     def format_field(self, value: object, format_spec: str) -> str:
-        if "|" in format_spec:
-            return _inflected(value, format_spec)
-        if isinstance(value, Integral) and not format_spec and not isinstance(value, bool):
-            format_spec = ","
-        said: str = super().format_field(value, format_spec)
-        shown = f"{said[:-1]} %" if format_spec.endswith("%") else said
-        name = isinstance(value, str) and value != MISSING_LABEL
-        return shown if name else self._write(shown)
+        return _written(value, format_spec, self._write)
+
+
+@lru_cache(maxsize=4096)
+def _parts(template: str) -> tuple[tuple[str, str, str], ...] | None:
+    """Return a template's texts, each with the name and format of what follows it.
+
+    The name is empty where nothing does. None where a detail is more than a name.
+    """
+    parts = []
+    for text, name, spec, conversion in Formatter().parse(template):
+        if name is not None and (not name.isidentifier() or conversion or "{" in (spec or "")):
+            return None
+        parts.append((text, name or "", spec or ""))
+    return tuple(parts)
 
 
 def filled(template: str, details: Mapping[str, object], write: Callable[[str], str] = str) -> str:
@@ -66,7 +85,12 @@ def filled(template: str, details: Mapping[str, object], write: Callable[[str], 
         Writes a number that is formatted as in English, the day of a date in ISO 8601, or a
         missing value, for somebody who reads another language.
     """
-    return _NumberFormatter(write).vformat(template, (), details)
+    parts = _parts(template)
+    if parts is None:
+        return _NumberFormatter(write).vformat(template, (), details)
+    return "".join(
+        text + _written(details[name], spec, write) if name else text for text, name, spec in parts
+    )
 
 
 class Sentence(str):
@@ -131,14 +155,22 @@ def details_apart(
     details: Mapping[str, object],
     columns: Container[str],
     mark: Callable[[str], str] = in_quotes,
+    *,
+    within: bool = True,
 ) -> dict[str, object]:
     """Return a template's details, with columns' names among them set apart; see `set_apart`.
 
     A name that is apart already stays as it is: between quotation marks, before a colon at the
-    beginning, and as the value of an option.
+    beginning, and as the value of an option. So do sentences, names and all, if not `within` them:
+    for whoever fills each of them in by itself.
     """
     kept = _NO_COLUMNS | _already_apart(template)
-    return {key: one if key in kept else _apart(one, columns, mark) for key, one in details.items()}
+    return {
+        key: one
+        if key in kept or (not within and isinstance(one, Sentence))
+        else _apart(one, columns, mark)
+        for key, one in details.items()
+    }
 
 
 @lru_cache(maxsize=4096)

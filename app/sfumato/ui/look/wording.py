@@ -50,7 +50,7 @@ def filled_in(said: str, /, **details: object) -> str:
     them otherwise.
     """
     if (columns := columns_known()) != ():
-        details = details_apart(said, details, columns, quoted)
+        details = details_apart(said, details, columns, quoted, within=False)
     inner = {
         name: spoken(one) if isinstance(one, Sentence) else one for name, one in details.items()
     }

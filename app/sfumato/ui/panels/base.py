@@ -130,6 +130,17 @@ class LazyWidget(QWidget):
 
         return soon
 
+    def follow_state(self, session: Session, refresh: Callable[[], object]) -> None:
+        """Refresh as `in_sight` does when table or document change, once where both do at once."""
+        soon = self.in_sight(refresh)
+
+        def table_changed() -> None:
+            if not session.document_follows:
+                soon()
+
+        session.table_changed.connect(table_changed)
+        session.document_changed.connect(soon)
+
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up with what has changed while nobody looked."""
         super().showEvent(event)

@@ -140,6 +140,8 @@ class Session(QObject):
         self.chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
         self.recent = RecentProjects(self.store)
         self._state = EditState(Document())
+        self.document_follows = False
+        """Whether `document_changed` comes at once after this `table_changed`."""
         self._history = History()
         self._project: ProjectFile | None = None
         self._passing_keys = _passing_keys()
@@ -380,7 +382,7 @@ class Session(QObject):
         found = document is not None and document != self.document
         self._state = EditState(document if document is not None else self.document, table)
         self._attributes.forget()
-        self.table_changed.emit()
+        self._tell_table(found)
         if found:
             self._unsaved = True
             self._autosave.start()
@@ -440,10 +442,15 @@ class Session(QObject):
             self._autosave.start()
         if other_table:
             self._attributes.forget()
-            self.table_changed.emit()
+            self._tell_table(other_document)
         if other_document:
             self.document_changed.emit()
         self.history_changed.emit()
+
+    def _tell_table(self, document_follows: bool) -> None:
+        self.document_follows = document_follows
+        self.table_changed.emit()
+        self.document_follows = False
 
     # ----- the project file
 
@@ -475,7 +482,7 @@ class Session(QObject):
             self.recent.add(self.project_path)
         self.project_changed.emit()
         if not keep_state:
-            self.table_changed.emit()
+            self._tell_table(True)
             self.document_changed.emit()
         self.history_changed.emit()
         self.ledger_changed.emit()

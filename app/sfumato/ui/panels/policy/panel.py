@@ -145,8 +145,7 @@ class PolicyPanel(Panel):
     def _connect(self) -> None:
         session = self.session
         refresh = self.in_sight(self._refresh)
-        session.document_changed.connect(refresh)
-        session.table_changed.connect(refresh)
+        self.follow_state(session, self._refresh)
         session.attribute_changed.connect(refresh)
         self.misfit.attributes_asked.connect(partial(session.panel_requested.emit, "attributes"))
         self.unprotected.mechanism_chosen.connect(self._choose_mechanism)

@@ -210,7 +210,10 @@ class ReleasesPanel(Panel):
 
     def _connect(self) -> None:
         session = self.session
-        session.follow(self.in_sight(self._refresh))
+        refresh = self.in_sight(self._refresh)
+        self.follow_state(session, self._refresh)
+        for signal in (session.attribute_changed, session.project_changed):
+            signal.connect(refresh)
         session.ledger_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self.ledger.show_ledger)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QModelIndex, Qt, Signal
@@ -86,19 +87,30 @@ class ReadinessGrid(Card):
         say(self.note, self.tr("Checking every recipient's release…") if pending else "")
         self.table.setVisible(bool(self._found))
         self.order.setVisible(any(each.worst is not Severity.GOOD for each in self._found))
-        self.model.show_cells(len(self._found), partial(self._cell, pending))
+        self.model.show_cells(len(self._found), partial(self._cell, cache(self._told), pending))
         self.table.fit()
 
     def _headings(self) -> tuple[Heading, ...]:
         return (Heading(self.tr("Recipient")), *(Heading(self.tr(str(w))) for w in RISKS.values()))
 
-    def _cell(self, pending: bool, row: int, column: int) -> Cell:
+    def _cell(
+        self, told: Callable[[int, int], tuple[str, str, str]], pending: bool, row: int, column: int
+    ) -> Cell:
+        text, tip, look = told(row, column)
+        sign = "" if pending else look
+        if column == 0:
+            return Cell(text, tip, strong=True, icon=sign)
+        style = themes().current.style
+        ink = style.muted if pending else style.text if look == "good" else getattr(style, look)
+        return Cell(text, tip, ink=ink, icon=sign)
+
+    def _told(self, row: int, column: int) -> tuple[str, str, str]:
+        """Return the text of a cell, its tip and its icon, which a table asks for many times."""
         found = self._found[row]
         if column == 0:
             verdict = verdict_of(found)
             told = typeset(spoken(verdict.sentence))
-            sign = "" if pending else LOOKS[verdict.standing]
-            return Cell(found.recipient, f"{found.recipient}: {told}", strong=True, icon=sign)
+            return found.recipient, f"{found.recipient}: {told}", LOOKS[verdict.standing]
         severity, findings = grade_of(found, list(RISKS)[column - 1])
         tip = "\n".join(dict.fromkeys(typeset(one.sentence) for one in findings))
         words = {
@@ -110,9 +122,7 @@ class ReadinessGrid(Card):
         text = filled_in(words, count=grouped(count))
         if severity is Severity.GRAVE and all(one.worthless for one in findings):
             text = filled_in(self.tr("{count} worthless"), count=grouped(count))
-        style, look = themes().current.style, SEVERITY_LOOKS[severity]
-        ink = style.muted if pending else style.text if look == "good" else getattr(style, look)
-        return Cell(text, tip, ink=ink, icon="" if pending else look)
+        return text, tip, SEVERITY_LOOKS[severity]
 
     def _ask(self, row: int) -> None:
         if 0 <= row < len(self._found):

@@ -115,12 +115,8 @@ class BoardPage(LazyWidget):
         self.view.chosen.connect(self._walk)
         yield
         refresh = self.in_sight(self.refresh)
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.attribute_changed,
-            session.open_columns_changed,
-        ):
+        self.follow_state(session, self.refresh)
+        for signal in (session.attribute_changed, session.open_columns_changed):
             signal.connect(refresh)
         session.steps.checked.connect(refresh)
         session.weighing.changed.connect(self.in_sight(self._show_gauges))

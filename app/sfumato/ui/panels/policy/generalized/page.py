@@ -97,8 +97,9 @@ class GeneralizedPage(LazyWidget):
         self.finding = NodeFinding(session, self)
 
     def assemble(self) -> Steps:
-        """Build the page."""
+        """Build the page, but for what a table has that is generalized: few are."""
         session, finding = self.session, self.finding
+        self._begun = False
         self.pages = Pages(self)
         self.setLayout(column(self.pages))
         self.empty = Pages(self.pages)
@@ -111,15 +112,11 @@ class GeneralizedPage(LazyWidget):
         self.tabs.tabBar().setDrawBase(False)
         self.work.setLayout(column(self._result_card(), (self.tabs, 1)))
         yield
-        yield from self._build_tabs()
         for signal in (session.document_changed, session.table_changed, session.attribute_changed):
             signal.connect(finding.refresh)
             signal.connect(self.in_sight(self.refresh))
         finding.changed.connect(self.in_sight(self._show_found))
         finding.changed.connect(self.state_changed)
-        finding.measured.connect(self.explore.show_measured)
-        finding.looked.connect(self._show_view)
-        self.explore.selected.connect(self._show_node)
         self.refresh()
 
     def _build_empty(self) -> None:
@@ -151,8 +148,9 @@ class GeneralizedPage(LazyWidget):
         self.empty.addWidget(self.nothing)
         self.empty.addWidget(self.ready)
 
-    def _build_tabs(self) -> Steps:
-        session, finding = self.session, self.finding
+    def _build_tabs(self) -> None:
+        """Build what is decided about a table, and what is found, once there is any."""
+        self._begun, session, finding = True, self.session, self.finding
         asked = ScrollPage(self)
         asked.column.setContentsMargins(0, Space.INSIDE, Space.INSIDE, 0)
         sides = ResponsiveRow(WIDE, parent=self)
@@ -160,24 +158,22 @@ class GeneralizedPage(LazyWidget):
         self.tabs.addTab(asked, tr("Requirements"))
         self.requirements = RequirementsCard(session, sides)
         sides.add(self.requirements, 3)
-        yield
         self.others = OtherTablesCard(session, finding, sides)
         sides.add(self.others, 2)
-        yield
         self.explore = ExplorePage(session, finding, self)
         self.node_card = NodeCard(session, self)
         exploring = boxed(column((self.explore, 1), self.node_card), self)
         self.tabs.addTab(exploring, tr("Explore"))
-        yield
         self.beside = BeforeAfterPage(session, self)
         self.tabs.addTab(self.beside, tr("Before and after"))
-        yield
         self.publish = PublishPage(session, finding, self)
         self.publish.told.connect(self.told)
         self.tabs.addTab(self.publish, tr("Promise and publish"))
         for plot in (self.explore.plot, self.beside.risk, self.beside.sizes):
             plot.failed.connect(self.told)
-        yield
+        finding.measured.connect(self.explore.show_measured)
+        finding.looked.connect(self._show_view)
+        self.explore.selected.connect(self._show_node)
 
     def _result_card(self) -> QWidget:
         card = Card(parent=self)
@@ -232,6 +228,8 @@ class GeneralizedPage(LazyWidget):
             self.propose.setVisible(proposable)
             self.pages.setCurrentWidget(self.empty)
         else:
+            if not self._begun:
+                self._build_tabs()
             self.pages.setCurrentWidget(self.work)
             encoded = session.attribute(decided.sensitive)
             domain = encoded.attribute.domain if encoded is not None else None
@@ -250,6 +248,11 @@ class GeneralizedPage(LazyWidget):
         known = self.finding.found is not None or self.finding.error is not None
         self.stop.setVisible(working)
         self.search.setVisible(not working and not known)
+        if self._begun:
+            self._show_tabs()
+        self.state_changed.emit()
+
+    def _show_tabs(self) -> None:
         searched = self.finding.searched
         for place in (1, 2, 3):
             self.tabs.setTabEnabled(place, searched is not None and searched.best is not None)
@@ -258,7 +261,6 @@ class GeneralizedPage(LazyWidget):
         self.publish.refresh()
         if searched is not None and self.explore.node is not None:
             self._show_node(self.explore.node)
-        self.state_changed.emit()
 
     def _show_node(self, node: Node) -> None:
         searched = self.finding.searched
