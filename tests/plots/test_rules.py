@@ -61,6 +61,7 @@ def colours(artist: Artist):
         yield from (to_hex(each) for each in to_rgba_array(told))
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("name", BUILDERS)
 def test_rows_have_their_axis_above_them_where_the_headline_is(name):
     rows = [a for a in built(name).axes if a.yaxis_inverted() and a.xaxis.get_visible()]
@@ -69,6 +70,7 @@ def test_rows_have_their_axis_above_them_where_the_headline_is(name):
             assert axes.xaxis.get_tick_params()["labeltop"]
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("name", BUILDERS)
 def test_only_dangers_of_what_is_released_are_red(name):
     red = any(RED in colours(artist) for artist in built(name).findobj())

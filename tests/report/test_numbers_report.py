@@ -36,6 +36,7 @@ def grids(section):
     return [block for block in section.blocks if isinstance(block, ReportGrid)]
 
 
+@pytest.mark.slow
 def test_each_attribute_has_its_own_figures(material):
     shared, own, learned, beside = grids(section(material))
     assert learned.header[1] == "Known of the distribution"
@@ -119,6 +120,7 @@ def test_numbers_of_a_release_under_another_grouping_do_not_count_among_these(ma
     assert pooled == [KEY]
 
 
+@pytest.mark.slow
 def test_what_rounding_gives_away_is_told_where_numbers_are_rounded(tmp_path, material):
     assert not any("rounded or bounded" in text for text in paragraphs(material))
     document = a_document(TABLE, {"rounding": {"age": 10.0}})

@@ -179,6 +179,7 @@ def test_a_ledger_that_was_changed_is_told(material, pictures):
     assert "Entry 3 is not as it was written." in to_html(report, pictures)
 
 
+@pytest.mark.slow
 def test_the_same_material_gives_the_same_page(material, page):
     report = compose(material, INTERNAL)
     assert to_html(report, [draw(picture, "svg") for picture in report.pictures]) == page
@@ -195,7 +196,7 @@ def test_a_pdf_has_pages_and_a_title(material, tmp_path, themed):
     assert [entry.name for entry in tmp_path.glob("*.part")] == []
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @needs_limits
 @pytest.mark.parametrize("name", ["report.pdf", "report.html"])
 @pytest.mark.parametrize("room", [0, 4_096, 12_288])
@@ -228,6 +229,7 @@ def test_a_folder_that_is_not_there_leaves_nothing(material, tmp_path):
     assert not (tmp_path / "no").exists()
 
 
+@pytest.mark.slow
 def test_columns_that_leave_coarsely_are_not_said_to_leave_as_they_are(tmp_path):
     document = a_document(hierarchies={"age": Orders((2,)), "zip": Suppression()})
     seen = replace(document.recipient("Public C"), view=ViewRule(5, 0.0, {"age": 1, "zip": 1}))
@@ -247,6 +249,7 @@ def test_columns_that_leave_coarsely_are_not_said_to_leave_as_they_are(tmp_path)
     assert told["zip"] == ("released as it is", "generalized")
 
 
+@pytest.mark.slow
 def test_what_was_released_is_told_by_the_policy_of_then(tmp_path):
     with new_project(tmp_path) as project:
         release(project, tmp_path / "out", "Clinic A")

@@ -104,6 +104,7 @@ def test_what_a_generalized_table_leaves_beside_others_is_reported_in_parts(ward
     assert told.plain("others") == in_parts.plain("others")
 
 
+@pytest.mark.slow
 def test_a_generalized_table_in_the_place_of_releases_is_reported_in_parts(ward):
     with ward(frame_of(), generalizing()) as project:
         whole, parts = (

@@ -9,6 +9,7 @@ from sfumato.engine.core.wording import small_number
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 from tests.ui.hands import type_into
+from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -45,6 +46,7 @@ def test_the_coalition_and_its_best_member_are_shown_to_agree(page):
     assert "With noise of its own in each release it would be" in text
 
 
+@detail
 def test_records_are_told_by_their_probability(page):
     figure = page.distribution.figure
     assert "as Clinic A alone" in figure.headline
@@ -53,7 +55,7 @@ def test_records_are_told_by_their_probability(page):
     assert figure.data["on_ladder"].to_numpy() == pytest.approx(figure.data["alone"].to_numpy())
 
 
-@pytest.mark.slow
+@detail
 def test_the_risk_grows_with_every_recipient_in_their_order(page):
     figure = page.growth.figure
     assert list(figure.data["name"]) == ["Clinic A", "Institute", "Public"]
@@ -74,7 +76,7 @@ def test_the_values_most_in_danger_stand_first_and_columns_sort(page):
     assert sum(counts) == 400
 
 
-@pytest.mark.slow
+@detail
 def test_a_less_trusted_recipient_would_teach_the_coalition_nothing(qtbot, page):
     ask_about(qtbot, page, "0.2")
     assert page.what_if.plot.figure.headline == (
@@ -82,6 +84,7 @@ def test_a_less_trusted_recipient_would_teach_the_coalition_nothing(qtbot, page)
     )
 
 
+@detail
 def test_a_more_trusted_recipient_would_raise_what_the_coalition_knows(qtbot, page):
     ask_about(qtbot, page, "0.9")
     figure = page.what_if.plot.figure
@@ -90,7 +93,7 @@ def test_a_more_trusted_recipient_would_raise_what_the_coalition_knows(qtbot, pa
     assert ladder["after"] > ladder["before"]
 
 
-@pytest.mark.slow
+@detail
 def test_the_slider_asks_when_it_is_let_go(qtbot, page):
     before = page.what_if.plot.figure.headline
     page.what_if.level.slider.setFocus()
@@ -99,7 +102,7 @@ def test_the_slider_asks_when_it_is_let_go(qtbot, page):
     assert page.what_if.plot.figure.headline != before
 
 
-@pytest.mark.slow
+@detail
 def test_what_if_there_is_nobody_yet(qtbot, page):
     page.model.tick_all(False)
     wait_for_jobs(qtbot, page.session)
@@ -108,7 +111,7 @@ def test_what_if_there_is_nobody_yet(qtbot, page):
     assert not page.groups.isVisible()
 
 
-@pytest.mark.slow
+@detail
 def test_a_coalition_of_one_is_told_alone(qtbot, page):
     page.model.tick_all(False)
     index = page.model.index(2, 0)

@@ -44,6 +44,7 @@ def project(tmp_path, clinic):
         yield made, table
 
 
+@pytest.mark.slow
 def test_every_panel_of_a_project_is_drawn_light_and_dark(themed, project, tmp_path):
     opened, table = project
     pictures = save_pictures(opened, table, tmp_path / "pictures")

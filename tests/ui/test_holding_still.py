@@ -58,7 +58,7 @@ def lattice(qtbot):
     return on_screen(qtbot, LatticeView(lambda node: ""), 480, 280)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("top", LATTICES)
 def test_a_lattice_that_is_fitted_into_its_view_holds_still_at_any_size(watch, lattice, top):
     lattice.show_lattice(Nodes(*top))
@@ -162,7 +162,7 @@ def loops(watch: LayoutWatch, folder, name: str, widths) -> list[str]:
         stage.close()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITTED)
 def test_what_is_fitted_holds_still_at_some_widths_of_the_window(
     watch, only_in_sight, tmp_path, name

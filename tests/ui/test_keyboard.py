@@ -16,6 +16,7 @@ from tests.ui.clinic import clinic_table, open_clinic, protected
 from tests.ui.generalized_steps import open_small
 from tests.ui.keys import Key, Keys
 from tests.ui.limit_steps import limits, open_values
+from tests.ui.marks import detail
 from tests.ui.test_generalized_page import START
 
 PASSPHRASE = "nine herons on one leg"
@@ -118,6 +119,7 @@ def reports(keys, answers, path):
     assert keys.focus is page.html
 
 
+@pytest.mark.slow
 def test_from_a_table_to_releases_and_a_report(keys, answers, ward, tmp_path):
     opens(keys, answers, ward)
     assert keys.window.session.table is not None
@@ -162,7 +164,7 @@ class Windows(QObject):
         return False
 
 
-@pytest.mark.slow
+@detail
 def test_no_panel_opens_a_window_that_takes_the_keyboard_away(keys):
     windows, application = Windows(), QApplication.instance()
     application.installEventFilter(windows)
@@ -175,6 +177,7 @@ def test_no_panel_opens_a_window_that_takes_the_keyboard_away(keys):
     assert keys.window.isActiveWindow()
 
 
+@detail
 def test_a_number_half_typed_is_given_when_the_person_turns_to_another_panel(keys):
     session = keys.window.session
     open_clinic(session, protected())
@@ -212,6 +215,7 @@ def sees_the_focus(widget):
     return with_it != without
 
 
+@detail
 def test_the_ladders_rungs_are_chosen_moved_and_typed_by_keys(keys):
     open_clinic(keys.window.session, protected())
     panel = policy(keys)
@@ -233,7 +237,7 @@ def test_the_ladders_rungs_are_chosen_moved_and_typed_by_keys(keys):
     assert levels(keys)[2] == 0.05
 
 
-@pytest.mark.slow
+@detail
 def test_a_grid_of_limits_is_filled_by_keys(keys, qtbot):
     open_values(keys.window.session)
     panel = policy(keys)
@@ -250,7 +254,7 @@ def test_a_grid_of_limits_is_filled_by_keys(keys, qtbot):
     assert keys.focus is not grid
 
 
-@pytest.mark.slow
+@detail
 def test_a_matrix_is_filled_by_keys(keys):
     open_values(keys.window.session, by="matrix")
     panel = policy(keys)
@@ -272,7 +276,7 @@ def test_a_matrix_is_filled_by_keys(keys):
     assert entry(0, 1) == 0.125
 
 
-@pytest.mark.slow
+@detail
 def test_a_lattice_is_walked_through_by_keys(keys):
     open_small(keys.window.session, **START)
     panel = policy(keys)

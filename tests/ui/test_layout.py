@@ -164,7 +164,7 @@ def test_nothing_is_cut_off_where_text_is_largest_names_long_and_the_window_smal
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK_SCENES)
 def test_nothing_is_cut_off_on_crowded_pages(stage, name):
     assert not (faults := faults_in(stage, name, SMALL)), "\n".join(faults)

@@ -65,7 +65,7 @@ def arranged(name: str, folder: Path) -> list[str]:
         stage.close()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["attributes-filled", "policy-filled"])
 def test_what_a_panel_says_sets_every_column_s_name_apart(themed, tmp_path, name):
     assert arranged(name, tmp_path) == []

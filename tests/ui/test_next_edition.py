@@ -13,6 +13,7 @@ from sfumato.ui.state.insights import SurveyedTable
 from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE
 from tests.ui.hands import click, dialog_of, load_table, message_button, messages, press, settle
+from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -58,6 +59,7 @@ def test_an_edition_is_told_of_and_taken_with_all_that_was_decided(
     assert ward.current is ward.panels["attributes"]
 
 
+@detail
 def test_a_new_category_leads_to_its_column(ward, qtbot, answers, clinic, tmp_path):
     lines = clinic.read_text().splitlines()
     lines[1] = ",".join([*lines[1].split(",")[:-1], "measles"])
@@ -71,6 +73,7 @@ def test_a_new_category_leads_to_its_column(ward, qtbot, answers, clinic, tmp_pa
     assert ward.current is ward.panels["attributes"]
 
 
+@detail
 def test_what_can_t_follow_is_refused_by_name_and_another_file_offered(
     ward, qtbot, answers, clinic, tmp_path
 ):
@@ -81,6 +84,7 @@ def test_what_can_t_follow_is_refused_by_name_and_another_file_offered(
     assert ward.session.document.source.path == str(clinic)
 
 
+@detail
 def test_without_a_project_no_edition_is_offered(window, qtbot, clinic):
     load_table(window, qtbot, clinic)
     assert not window.panels["data"].next.isVisible()

@@ -16,6 +16,7 @@ from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.mechanisms.gaussian import GaussianSettingsEditor
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import click, on_screen
+from tests.ui.marks import detail
 from tests.ui.payroll import (
     KEY,
     open_payroll,
@@ -91,7 +92,7 @@ def test_recipients_the_ladder_and_terms_are_those_of_every_policy(qtbot, filled
     assert filled.page.ladder.isVisible()
 
 
-@pytest.mark.slow
+@detail
 def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
     tile = editor_of(filled).terms.cards["half_width"]
     assert tile.sentence == "Uncertainty of “age” if normal"
@@ -133,6 +134,7 @@ def test_joining_is_one_step_of_undo_and_the_entry_stays_in_sight(apart):
     assert keys(apart) == [KEY]
 
 
+@detail
 def test_what_the_custodian_chose_survives_joining(panel):
     open_payroll(panel.session, protected(APART, noise="separate"))
     tick(panel.page.together.boxes["income"])
@@ -141,6 +143,7 @@ def test_what_the_custodian_chose_survives_joining(panel):
     assert settings["measured"] == "noisy"
 
 
+@detail
 def test_an_attribute_that_can_t_join_says_why(panel):
     table = payroll_table()
     flat = Table(table.frame.assign(hours=40.0))
@@ -181,6 +184,7 @@ def test_a_level_is_stated_by_the_slider_a_preset_and_a_rung_of_the_ladder(fille
     assert statement(filled, "Public", KEY)["sigma_squared"] > 0
 
 
+@detail
 def test_a_width_is_stated_in_units_within_what_noise_can_do(filled):
     click(editor_of(filled).terms.cards["half_width"])
     field = editor_of(filled).fields["half_width"]
@@ -193,6 +197,7 @@ def test_a_width_is_stated_in_units_within_what_noise_can_do(filled):
     assert statement(filled, key=KEY) == {"half_width": 12.5}
 
 
+@detail
 def test_noise_of_its_own_says_what_that_costs(filled):
     editor = settings_of(filled)
     assert "does not help" in editor.noise_words.text()
@@ -201,6 +206,7 @@ def test_noise_of_its_own_says_what_that_costs(filled):
     assert "help to clear the noise" in editor.noise_words.text()
 
 
+@detail
 def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
     choice = settings_of(filled).measured
     assert choice.source.value == "stated"
@@ -225,6 +231,7 @@ def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
     assert settings["measured_epsilon"] == choice.epsilon.value
 
 
+@detail
 def test_an_old_project_s_exact_covariance_is_a_danger_with_one_step_to_measure_it_anew(
     qtbot, panel
 ):
@@ -244,7 +251,7 @@ def test_an_old_project_s_exact_covariance_is_a_danger_with_one_step_to_measure_
     assert choice.words.property("look") == "muted"
 
 
-@pytest.mark.slow
+@detail
 def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     editor = settings_of(filled)
     cell = editor.forms.cells["age", "rounding"]
@@ -263,7 +270,7 @@ def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     assert "rounding" not in filled.session.document.policy[0].settings
 
 
-@pytest.mark.slow
+@detail
 def test_rounding_can_be_discarded(qtbot, filled):
     editor = settings_of(filled)
     cell = editor.forms.cells["income", "lowest"]
@@ -274,7 +281,7 @@ def test_rounding_can_be_discarded(qtbot, filled):
     assert filled.session.undo_text == "Open payroll"
 
 
-@pytest.mark.slow
+@detail
 def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     editor = settings_of(filled)
     tick(editor.forms.cells["age", "lowest"].use)
@@ -286,7 +293,7 @@ def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     assert filled.session.undo_text == "Open payroll"
 
 
-@pytest.mark.slow
+@detail
 def test_another_entry_takes_the_draft_away(qtbot, apart):
     editor = settings_of(apart)
     tick(editor.forms.cells["age", "rounding"].use)
@@ -312,6 +319,7 @@ def test_what_was_left_before_it_was_weighed_is_weighed_on_return(qtbot, panel):
     assert editor.accept.isEnabled()
 
 
+@detail
 def test_too_few_records_to_measure_are_said_to_be_too_few(qtbot, panel):
     table = Table(payroll_table().frame.head(50))
     open_payroll(panel.session, protected(), table)
@@ -333,6 +341,7 @@ def test_numbers_that_were_binned_since_lose_their_protection_knowingly(panel):
     assert panel.content.currentWidget() is panel.unprotected
 
 
+@detail
 def test_infinite_numbers_are_named_and_nothing_is_lost(panel):
     frame = payroll_table().frame.copy()
     frame.loc[3, "income"] = np.inf
@@ -363,7 +372,7 @@ def test_showing_a_policy_never_changes_it(qtbot, panel, settings):
     assert panel.session.undo_text == "Open payroll"
 
 
-@pytest.mark.slow
+@detail
 def test_the_list_is_ticked_by_the_keyboard_too(qtbot, apart):
     box = apart.page.together.boxes["income"]
     box.setFocus()

@@ -113,7 +113,7 @@ def on_file(session, folder):
     return project.path
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_every_place_tells_one_verdict_of_each_recipient(qtbot, session, tmp_path, case):
     document, table = case()

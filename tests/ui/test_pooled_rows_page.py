@@ -23,6 +23,7 @@ from tests.project.test_pooled_rows import LEVELS, a_document
 from tests.samples.make_households import households
 from tests.ui.clinic import open_clinic, protected
 from tests.ui.hands import choose, click, on_screen, settle, tab_of
+from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -61,6 +62,7 @@ def with_rent(session, table):
     )
 
 
+@detail
 def test_the_page_is_offered_only_where_rows_show_the_same_truth(qtbot, panel):
     open_clinic(panel.session, protected())
     settle(qtbot, panel.session)
@@ -70,6 +72,7 @@ def test_the_page_is_offered_only_where_rows_show_the_same_truth(qtbot, panel):
     assert page.state() is PanelState.DONE
 
 
+@detail
 def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
     page = opened(qtbot, panel, a_document())
     choose(page.asked, "water, by household")
@@ -92,7 +95,7 @@ def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
     assert "computed from the matrix" in page.explanation.text()
 
 
-@pytest.mark.slow
+@detail
 def test_numbers_are_told_by_the_width_that_is_left(qtbot, panel):
     table = Table(households(120))
     page = opened(qtbot, panel, with_rent(panel.session, table), table)
@@ -104,7 +107,7 @@ def test_numbers_are_told_by_the_width_that_is_left(qtbot, panel):
     assert "within ±" in page.shown.plots[0].figure.headline
 
 
-@pytest.mark.slow
+@detail
 def test_protecting_by_the_column_leaves_nothing_to_pool(qtbot, panel):
     page = opened(qtbot, panel, a_document())
     assert "drawn once for all of them" in page.remedy.text()

@@ -11,6 +11,7 @@ from sfumato.ui.widgets.messages import MessageKind
 from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click, on_screen
+from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_many_refusals_are_one_message_that_names_everybody(qtbot, released):
     assert "Choose another folder" in refusal.remedy
 
 
-@pytest.mark.slow
+@detail
 def test_refusals_are_forgotten_when_the_next_release_is_made(qtbot, released):
     release(qtbot, released)
     assert refusals(released)
@@ -53,7 +54,7 @@ def test_refusals_are_forgotten_when_the_next_release_is_made(qtbot, released):
     assert message.text.startswith("3 releases are in")
 
 
-@pytest.mark.slow
+@detail
 def test_files_can_be_verified_once_a_project_that_was_opened_has_its_table(released):
     session = released.session
     project, table = session.project, session.table

@@ -15,6 +15,7 @@ from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from tests.in_batches import in_batches
 from tests.row_order import in_table_order
 from tests.ui.clinic import DISEASES, open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -53,7 +54,7 @@ def beliefs_of(page, outcome, level):
     return [beliefs[DISEASES.index(one), DISEASES.index(other)] for one, other in pairs]
 
 
-@pytest.mark.slow
+@detail
 def test_nothing_is_said_of_files_while_nothing_is_released(qtbot, page, tmp_path):
     assert not page.files.isVisible()
     save_clinic(page.session, tmp_path)
@@ -61,7 +62,7 @@ def test_nothing_is_said_of_files_while_nothing_is_released(qtbot, page, tmp_pat
     assert not page.files.isVisible()
 
 
-@pytest.mark.slow
+@detail
 def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     [outcome] = release(qtbot, page, tmp_path, "Clinic A")
     own = beliefs_of(page, outcome, 0.6)
@@ -82,7 +83,7 @@ def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     assert not page.files.agreement.isVisible()
 
 
-@pytest.mark.slow
+@detail
 def test_all_that_a_coalition_holds_is_weighed_again(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Public", "Clinic A", "Institute")
     text = plain(page.files.agreement)
@@ -102,7 +103,7 @@ def test_the_values_in_most_danger_are_named(qtbot, page, tmp_path):
     assert shares == sorted(shares, reverse=True)
 
 
-@pytest.mark.slow
+@detail
 def test_what_is_planned_has_no_files(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
     qtbot.mouseClick(page.basis.button_for("planned"), LEFT)
@@ -116,7 +117,7 @@ def test_what_is_planned_has_no_files(qtbot, page, tmp_path):
     assert not page.files.isVisible()
 
 
-@pytest.mark.slow
+@detail
 def test_another_edition_of_the_table_is_told(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
     session = page.session

@@ -13,6 +13,7 @@ from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.widgets.painted import IconLabel
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import explain_first, on_screen
+from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 REASON = "The registry joins by row number"
@@ -48,7 +49,7 @@ def test_the_table_s_order_needs_a_reason(qtbot, panel):
     assert panel.session.document.rows_as_in_table == REASON
 
 
-@pytest.mark.slow
+@detail
 def test_typing_a_reason_checks_no_release_again(qtbot, panel):
     choose(qtbot, panel, True)
     wait_for_jobs(qtbot, panel.session)
@@ -70,6 +71,7 @@ def test_typing_a_reason_checks_no_release_again(qtbot, panel):
     assert not started
 
 
+@detail
 def test_the_choice_is_one_step_of_undo(qtbot, panel):
     choose(qtbot, panel, True)
     QTest.keyClicks(panel.form.rows.reason, REASON)

@@ -76,6 +76,7 @@ def test_the_windows_first_picture_does_without(imported, library):
     assert {name for name in imported if name == library or name.startswith(f"{library}.")} == set()
 
 
+@pytest.mark.slow
 def test_no_panel_but_the_first_is_imported_at_the_start(imported):
     built = {
         kind.name for kind in all_panels() if f"sfumato.ui.panels.{kind.name}.panel" in imported
@@ -105,6 +106,7 @@ def test_a_panel_is_built_when_it_is_looked_at(window):
     assert window.current.name == "audit"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["attributes", "policy", "preview", "releases", "audit"])
 def test_a_panel_is_built_in_steps_none_of_which_is_much_of_it(window, session, name):
     [kind] = [kind for kind in all_panels() if kind.name == name]

@@ -234,7 +234,7 @@ def _arranged(name: str, folder: Path) -> Iterator[tuple[str, str]]:
         stage.close()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_what_a_panel_shows_is_translated(spoken_there, tmp_path, name):
     assert list(_arranged(name, tmp_path)) == []
