@@ -24,3 +24,13 @@ debian_unpacked() {
   local libraries="$FOLDER/root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
   export PATH="$FOLDER/root/usr/bin:$PATH" LD_LIBRARY_PATH="$libraries:$libraries/pspp"
 }
+
+# r_with PACKAGE=VERSION…: runs the R on standard input with just these packages of Debian's and what they need.
+# It fails where a behaviour that was found is another one now.
+r_with() {
+  command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
+  debian_unpacked "$@"
+  unset LD_LIBRARY_PATH
+  export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
+  Rscript --vanilla -
+}
