@@ -1,13 +1,14 @@
 """What takes long and follows from its arguments alone is computed once in a process.
 
 The same few tables are weighed by test after test, none of which is about the trees that this
-grows. The tests of the engine see none of this.
+grows, and the same few projects are opened. The tests of the engine see none of this.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 from sfumato.engine.disclosure.boosted_trees import Ensemble, TrainingRows
 from sfumato.engine.disclosure.open_columns import boost
+from sfumato.project.store.secret import Argon2Cost, ScryptCost
 
 _MOST = 300
 _Found = TypeVar("_Found")
@@ -46,6 +48,9 @@ def remember(patch: pytest.MonkeyPatch) -> None:
         return trees.of(key, lambda: boost(learn, watch, levels, **how))
 
     patch.setattr("sfumato.engine.disclosure.open_columns.boost", boost_once)
+    # The samples that are kept took their passphrases at the price that guessing is to have.
+    for cost in (ScryptCost, Argon2Cost):
+        patch.setattr(cost, "key_from", lru_cache(_MOST)(cost.key_from))
 
 
 def _digest(*arrays: np.ndarray) -> bytes:

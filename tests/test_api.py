@@ -213,6 +213,7 @@ def test_the_page_of_the_help_runs_as_it_stands(tmp_path, monkeypatch, language)
     assert isinstance(space["bundle"], sf.ReceivedBundle)
 
 
+@pytest.mark.slow
 def test_neither_qt_nor_a_screen_is_needed_and_importing_the_name_alone_takes_nothing():
     code = (
         "import sys, sfumato as sf; few = len(sys.modules); sf.open, sf.read_bundle;"

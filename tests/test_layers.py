@@ -112,6 +112,7 @@ def test_no_files_import_each_other():
     assert circle_in(imported_files()) == []
 
 
+@cache
 def engine_folders() -> list[str]:
     named = {module.name for module in modules("app/sfumato/engine")}
     parents = {name.rpartition(".")[0] for name in named}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import thorough
-from tests.thorough import MANY, in_turn, leave_to_ci, left_to_other_turns, some, tried
+from tests.thorough import MANY, MOST, in_turn, leave_to_ci, left_to_other_turns, some, tried
 
 
 class Case:
@@ -76,6 +76,14 @@ def test_every_second_of_many_slow_cases_is_tried_where_a_test_says_nothing():
     ]
     left = [left_to_other_turns([*many, *others], turn) for turn in (6, 7)]
     assert left == [many[1::2], many[::2]]
+
+
+@pytest.mark.parametrize(("count", "every"), [(4, 2), (5, 2), (6, 3), (8, 4), (300, MOST)])
+def test_the_more_slow_cases_a_test_has_the_smaller_the_share_that_is_tried(count, every):
+    cases = [Case(f"a.py::test_it[{place}]", pytest.mark.slow) for place in range(count)]
+    kept = [set(cases) - {*left_to_other_turns(cases, turn)} for turn in range(every)]
+    assert max(map(len, kept)) == -(-count // every)
+    assert set().union(*kept) == {*cases}
 
 
 def test_tests_of_one_case_are_not_all_tried_at_the_same_turn():

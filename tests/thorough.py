@@ -4,8 +4,8 @@ Somebody waits for `installer/test`: there a property is tried on some of its ex
 on some of its cases. Where ``CI=true``, all of them are tried, but of tests whose cases are many
 and alike: these say ``@pytest.mark.turns(3)``, and a run with a `SFUMATO_TEST_TURN` tries every
 third of their cases, a run with the next one others. Where a test says nothing and has `MANY` slow
-cases, every second one is tried. installer/test takes the turn from the commit, so that a commit
-has the same cases whenever it is tried.
+cases, every second one is tried, and of twice as many every fourth. installer/test takes the turn
+from the commit, so that a commit has the same cases whenever it is tried.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _TURN = os.environ.get("SFUMATO_TEST_TURN", "")
 TURN = int(_TURN) if _TURN else None
 """Which cases a run tries of many that are alike; None where it tries all."""
 MANY = 4
-"""So many slow cases of one test take turns of two."""
+"""So many slow cases of one test take turns of two, half as many more of three."""
+MOST = 4
+"""Of however many cases one of so many is tried at least."""
 _T = TypeVar("_T")
 
 
@@ -46,8 +48,8 @@ def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -
     """Return the cases that this run leaves to others.
 
     Of a test with ``@pytest.mark.turns(3)`` one is tried of three cases that lie side by side, the
-    next one at the next turn; every second of `MANY` slow cases and more of another test. Tests
-    of a single case begin at different turns, or all would come at the same one.
+    next one at the next turn; one of two to `MOST` of another test's slow cases where it has `MANY`
+    and more. Tests of a single case begin at different turns, or all would come at the same one.
     """
     if turn is None:
         return []
@@ -62,7 +64,7 @@ def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -
             taking, every = cases, mark.args[0]
         else:
             taking = [case for case in cases if _takes_long(case)]
-            every = 2 if len(taking) >= MANY else 1
+            every = min(len(taking) // 2, MOST) if len(taking) >= MANY else 1
         left += [case for n, case in enumerate(taking, begins) if n % every != turn % every]
     return left
 

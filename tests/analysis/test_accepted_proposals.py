@@ -371,6 +371,7 @@ def test_every_remedy_of_what_went_wrong_leads_to_a_release(tmp_path, name):
     assert expected <= every_remedy(document, table, tmp_path)
 
 
+@pytest.mark.slow
 def test_another_reading_leads_to_a_release(tmp_path):
     frame = visits().drop(columns="patient")
     frame["cost"] = frame["cost"].mask(np.arange(len(frame)) % 7 == 0, -9.0)

@@ -451,7 +451,7 @@ def of_costs(rows):
 # ----- what is answered at first sight, and what is refused
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @case
 def test_the_audit_s_questions_are_answered_in_parts(ward, case):
     frame, change = CASES[case]

@@ -88,6 +88,7 @@ def counted(document: Document, recipient: Recipient, table: Table) -> dict[str,
     }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_counts_are_those_of_the_columns_shown(seed: int) -> None:
     """Levels move up and down, columns leave the quasi-identifiers, and nothing is left over."""

@@ -296,6 +296,7 @@ def test_a_mechanism_that_the_loss_leaves_nothing_of_is_told_with_the_reason():
     assert choice.recommended[0] == "gaussian"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("size", "name"), [(400, "uniform"), (600, "hadamard")])
 def test_what_serves_counting_alone_is_recommended_for_long_lists_only(size, name):
     counts = np.maximum(40_000 // np.arange(1, size + 1), 1)

@@ -73,6 +73,7 @@ def test_a_part_tells_what_the_whole_table_tells(
     )
 
 
+@pytest.mark.slow
 def test_relations_are_those_of_all_rows(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the columns tell beside relations takes long to find out, and is not asked for here.
     monkeypatch.setattr(open_columns, "MOST_ROWS", 600)

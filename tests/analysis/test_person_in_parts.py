@@ -122,7 +122,7 @@ def test_a_person_is_found_in_parts_as_in_the_whole_table(ward, case, facts):
                     assert each.shown[name].astype(str).tolist() == rows.tolist()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["views", "units"])
 def test_what_is_believed_beforehand_counts_in_parts_too(ward, case):
     frame, change = CASES[case]
@@ -146,6 +146,7 @@ def test_a_release_is_weighed_by_the_policy_it_was_made_by(ward, tmp_path, units
         check_same(*both(project, known, ReleaseBasis.RELEASED))
 
 
+@pytest.mark.slow
 def test_nobody_fits_and_values_that_do_not_occur_are_told_as_in_memory(ward):
     with ward(frame_of(), two_recipients()) as project:
         known = knowledge(project, {"age": "17"}, "Clinic A")

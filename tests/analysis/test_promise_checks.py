@@ -153,7 +153,7 @@ def test_a_reason_for_what_columns_tell_stands_for_these_figures_only():
         require_ready(found_in(accepted, visits(told=0.8)), ["Public"])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("deed", [RemedyKind.PROTECT, RemedyKind.COARSEN, RemedyKind.DROP])
 def test_each_remedy_keeps_columns_from_telling_an_attribute(deed):
     document, table = accounts(), books()
@@ -260,6 +260,7 @@ def grouped(public, **settings):
     return replace(made, recipients=(Recipient("Public", levels),))
 
 
+@pytest.mark.slow
 def test_shares_that_were_measured_in_other_groups_are_told():
     document, table = grouped(["ward", "sex"], shares="noisy"), visits()
     [entry] = document.policy
@@ -273,6 +274,7 @@ def test_shares_that_were_measured_in_other_groups_are_told():
     assert one.columns == ("illness",)
 
 
+@pytest.mark.slow
 def test_what_modes_cost_is_told_of_the_entry_s_groups_whatever_is_known():
     document, table = grouped(["sex"]), BatchedTable.of(visits())
     rows = AllRows(document, table, KeyRing(bytes(32)))

@@ -140,6 +140,7 @@ def test_every_remedy_reaches_what_it_says():
         assert f"{remedy.before:,} → {remedy.after:,} unique" in remedy.words
 
 
+@pytest.mark.slow
 def test_an_estimate_holds_the_figure_within_its_error():
     table = a_table(400_000)
     one = finding(found_in(a_document(), table), "Unique records")
@@ -383,6 +384,7 @@ def test_views_are_counted_after_any_edit_as_they_are_afresh_and_by_pandas(unit)
     assert raised >= 6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("unit", [False, True])
 def test_levels_are_chosen_by_the_same_unique_records_that_the_check_counts(unit):
     weights = np.random.default_rng(3).uniform(50, 80, 600).round(1)
@@ -407,6 +409,7 @@ def test_levels_are_chosen_by_the_same_unique_records_that_the_check_counts(unit
         assert each.recipient == "Nearest" or each.view.unique == 0, "the weights single out"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("unit", [False, True])
 def test_columns_dropped_and_levels_raised_together_reach_what_they_say(unit):
     table = a_table(300)
@@ -432,6 +435,7 @@ def test_columns_dropped_and_levels_raised_together_reach_what_they_say(unit):
     assert [part["column"] for part in said["parts"]] == list(together.columns)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("least", "step"), [(5.0, 1.0), (9.99, 1.0), (10.0, 2.0), (24.9, 2.0), (0.3, 0.05), (1e6, 2e5)]
 )
@@ -457,6 +461,7 @@ def test_sampling_weights_are_rounded_to_a_tenth_of_the_least_at_most(least, ste
     assert not any(remedy.deed is RemedyKind.ROUND for one in told for remedy in one.remedies)
 
 
+@pytest.mark.slow
 def test_no_remedy_takes_sampling_weights_apart():
     weights = np.random.default_rng(3).gamma(4.0, 100.0, ROWS).round(3)
     table = Table(TABLE.frame.assign(weight=weights))

@@ -94,6 +94,7 @@ def test_a_year_that_all_rows_share_hides_no_date_from_the_first_recipient():
     assert all(one.kept > 0.1 and one.hidden < 1.0 for one in details.values())
 
 
+@pytest.mark.slow
 def test_what_nobody_would_see_anything_of_in_a_short_table_is_left_out_by_name():
     frame = pd.read_csv(resource_path("samples", "clinic.csv"), dtype={"postcode": str}, nrows=30)
     frame["admission_date"] = pd.to_datetime(frame["admission_date"])

@@ -247,6 +247,7 @@ def test_what_a_coalition_learns(qtbot, opened, line, attribute):
     assert told["guessed"]["independent"] in [pytest.approx(share) for share in apart]
 
 
+@pytest.mark.slow
 def test_what_is_in_the_files_as_released(qtbot, opened, line):
     page = opened(CoalitionPage)
     choose(page.entry, "illness")
@@ -261,6 +262,7 @@ def test_what_is_in_the_files_as_released(qtbot, opened, line):
     assert f"{told['compared']} of {told['records']} records" in page.files.agreement.text()
 
 
+@pytest.mark.slow
 def test_how_closely_numbers_can_be_told(opened, line):
     page = opened(NumbersPage)
     [found] = asked(line, "audit", "numbers", line.project, *members()[2:], "--released")
@@ -295,7 +297,7 @@ def test_what_open_columns_tell(qtbot, opened, line):
     assert typeset(figure.sentence) in page.open_note.text()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("attribute", ["illness", "therapy"])
 def test_which_small_groups_are_given_away(qtbot, opened, line, material, attribute):
     page = opened(GroupRiskPage)
@@ -321,6 +323,7 @@ def test_which_small_groups_are_given_away(qtbot, opened, line, material, attrib
     }
 
 
+@pytest.mark.slow
 def test_what_count_queries_answer(qtbot, opened, line):
     page = opened(CountQueriesPage)
     choose(page.bar.attribute, "illness")
@@ -397,6 +400,7 @@ def test_how_many_records_are_unique(qtbot, opened, line, material):
     assert start[0] in texts(section(material, "The table").blocks)
 
 
+@pytest.mark.slow
 def test_which_leak_it_is(qtbot, opened, line, tmp_path):
     [bundle] = [path for path in (line.folder / "out").iterdir() if "Institute" in path.name]
     leak = tmp_path / "found.csv"

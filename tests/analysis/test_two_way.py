@@ -118,6 +118,7 @@ def simulated_errors(other, times=1500):
     return np.std(found, axis=0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("other", ["ward", "sex"])
 def test_intervals_hold_the_true_shares_as_often_as_they_say(other):
     made, table = document(), Table(patients())
@@ -135,6 +136,7 @@ def test_intervals_hold_the_true_shares_as_often_as_they_say(other):
     assert 0.9 < ratio.min() <= ratio.max() < 1.15
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_shares_where_two_rows_show_one_draw():
     frame = patients(250)
     twice = pd.concat([frame, frame], ignore_index=True)

@@ -92,6 +92,7 @@ def errors_of_shares(table, units, tries, seed=1):
     return (1 - shares @ shares) / found.mean(), found.std() / found.mean() / np.sqrt(tries)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("once", [True, False])
 def test_shares_by_household_are_worth_what_samples_of_households_tell(once):
     table = a_table(2_000)

@@ -13,12 +13,6 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
 
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Silent
@@ -28,14 +22,22 @@ from sfumato.engine.mechanisms.gaussian.settings import NumberForm
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.covariance import estimate_moments, factor_of
 from sfumato.engine.table.table import Attribute
+from tests.late import LateModule
+
+sklearn = LateModule("sklearn")
 
 LEVELS = tuple(on_grid(step / 20) for step in range(1, 21))
 REPEATS = 5
 CLASSIFIERS = {
-    "decision tree": lambda: DecisionTreeClassifier(random_state=0),
-    "RBF SVM": lambda: make_pipeline(StandardScaler(), SVC(kernel="rbf", gamma="scale")),
+    "decision tree": lambda: sklearn.tree.DecisionTreeClassifier(random_state=0),
+    "RBF SVM": lambda: sklearn.pipeline.make_pipeline(
+        sklearn.preprocessing.StandardScaler(), sklearn.svm.SVC(kernel="rbf", gamma="scale")
+    ),
 }
-DATA = {"Iris": load_iris, "breast cancer": load_breast_cancer}
+DATA = {
+    "Iris": "load_iris",
+    "breast cancer": "load_breast_cancer",
+}
 
 
 def ladder_copies(features: np.ndarray, levels: Sequence[float], repeat: int) -> np.ndarray:
@@ -74,20 +76,20 @@ def accuracies(
     features: np.ndarray, classes: np.ndarray, levels: Sequence[float], repeats: int, scheme: str
 ) -> dict[str, np.ndarray]:
     """Accuracy of each classifier, shape (repeats, levels)."""
-    folds = StratifiedKFold(10, shuffle=True, random_state=0)
+    folds = sklearn.model_selection.StratifiedKFold(10, shuffle=True, random_state=0)
     found = {name: np.empty((repeats, len(levels))) for name in CLASSIFIERS}
     for repeat in range(repeats):
         copies = SCHEMES[scheme](features, levels, repeat)
         for place, copy in enumerate(copies):
             for name, make in CLASSIFIERS.items():
-                scores = cross_val_score(make(), copy.T, classes, cv=folds)
+                scores = sklearn.model_selection.cross_val_score(make(), copy.T, classes, cv=folds)
                 found[name][repeat, place] = scores.mean()
     return found
 
 
 def main() -> int:
-    for name, load in DATA.items():
-        features, classes = load(return_X_y=True)
+    for name, loader in DATA.items():
+        features, classes = getattr(sklearn.datasets, loader)(return_X_y=True)
         found = {s: accuracies(features, classes, LEVELS, REPEATS, s) for s in SCHEMES}
         heads = [f"{classifier}, {scheme}" for classifier in CLASSIFIERS for scheme in SCHEMES]
         sys.stdout.write(

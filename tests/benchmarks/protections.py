@@ -10,8 +10,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.model_selection import cross_val_predict
 from threadpoolctl import threadpool_limits
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
@@ -25,8 +23,11 @@ from sfumato.engine.randomness.record_ids import pseudonyms
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from tests.benchmarks.harness import Case
+from tests.late import LateModule
 from tests.project.whole_table import released_columns
 from tests.samples.make_households import WATER, households
+
+sklearn = LateModule("sklearn")
 
 BASELINE = "as one writes it first"
 KEYS = KeyRing(bytes(32))
@@ -142,13 +143,21 @@ def _open_columns(rows: int) -> Iterator[Case]:
     yield Case(
         f"open columns, a number, n={rows:,}",
         partial(estimate_numbers, "told", told, columns, everything, Silent()),
-        partial(_boosted, HistGradientBoostingRegressor(), features, told, "predict"),
+        partial(
+            _boosted, sklearn.ensemble.HistGradientBoostingRegressor(), features, told, "predict"
+        ),
         baseline_name=beside,
     )
     yield Case(
         f"open columns, 4 values, n={rows:,}",
         partial(estimate_values, "told", codes, 4, columns, everything, Silent()),
-        partial(_boosted, HistGradientBoostingClassifier(), features, codes, "predict_proba"),
+        partial(
+            _boosted,
+            sklearn.ensemble.HistGradientBoostingClassifier(),
+            features,
+            codes,
+            "predict_proba",
+        ),
         baseline_name=beside,
     )
 
@@ -156,4 +165,4 @@ def _open_columns(rows: int) -> Iterator[Case]:
 def _boosted(model: object, features: np.ndarray, told: np.ndarray, method: str) -> np.ndarray:
     # On a busy machine its threads wait for each other, a hundred times as long as they work.
     with threadpool_limits(1):
-        return cross_val_predict(model, features, told, cv=3, method=method)
+        return sklearn.model_selection.cross_val_predict(model, features, told, cv=3, method=method)

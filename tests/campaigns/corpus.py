@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import duckdb
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -28,7 +27,10 @@ from tests.formats.bundles import case
 from tests.formats.sas_files import SasColumn, write_sas
 from tests.formats.test_other_workbooks import old_workbook, open_document
 from tests.formats.workbooks import zipped
+from tests.late import LateModule
 from tests.project.making import document, new_project
+
+duckdb = LateModule("duckdb")
 
 TELLTALES: Final = ("xanthic", "48151623")
 """Values that stand in cells and that no message may hold."""

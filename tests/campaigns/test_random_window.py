@@ -50,6 +50,7 @@ def walked(
 
 @pytest.mark.slow
 @pytest.mark.alone
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", ["first", "second", "third"])
 def test_a_long_walk_leaves_nothing_behind(
     dressed: MainWindow,

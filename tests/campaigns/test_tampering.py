@@ -193,6 +193,7 @@ def test_a_row_more_or_less_is_refused(ground, name):
     assert tried >= 2
 
 
+@pytest.mark.slow
 def test_rows_of_an_older_copy_are_refused_unless_they_are_the_whole(ground):
     content = ground.path.read_bytes()
     differing = [name for name in TABLES if ground.older[name] != rows(ground.path, name)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,29 +130,62 @@ def by_record(bundle: Path) -> pd.DataFrame:
     return pd.read_csv(bundle / "data.csv").set_index("record").sort_index()
 
 
-@pytest.fixture(autouse=True)
-def cheap_passphrases(monkeypatch):
+@pytest.fixture(autouse=True, scope="package")
+def cheap_passphrases():
     made = store.ProjectFile
-    for function in (made.create.__func__, made.change_passphrase, recovery_sheet.recover):
-        monkeypatch.setitem(function.__kwdefaults__, "cost", CHEAP)
+    with pytest.MonkeyPatch.context() as patch:
+        for function in (made.create.__func__, made.change_passphrase, recovery_sheet.recover):
+            patch.setitem(function.__kwdefaults__, "cost", CHEAP)
+        yield
+
+
+def begun(folder: Path) -> CommandLine:
+    """Return a command line in a folder with the table and its rules."""
+    folder.mkdir(exist_ok=True)
+    table().frame.to_csv(folder / "ward.csv", index=False, lineterminator="\n")
+    (folder / "rules.toml").write_text(RULES)
+    return CommandLine(folder, {PASSPHRASE_VARIABLE: PASSPHRASE})
+
+
+def copied(template: Path, folder: Path) -> CommandLine:
+    """Return a command line in a folder that holds what another one does."""
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    return CommandLine(folder, {PASSPHRASE_VARIABLE: PASSPHRASE})
+
+
+def moved(folder: Path) -> Path:
+    """Move a folder, so that a project in a copy of it finds no table but the one beside it."""
+    return folder.rename(folder.with_name("template"))
+
+
+@pytest.fixture(scope="package")
+def folder_made(cheap_passphrases, tmp_path_factory):
+    """A folder with the table, its rules and a project, which tests copy."""
+    line = begun(tmp_path_factory.mktemp("made") / "while")
+    assert line.init() == 0, line.remarks
+    return moved(line.folder)
+
+
+@pytest.fixture(scope="package")
+def folder_released(folder_made, tmp_path_factory):
+    """The same with a bundle for Clinic A."""
+    line = copied(folder_made, tmp_path_factory.mktemp("released") / "while")
+    assert line.release() == 0, line.remarks
+    return moved(line.folder)
 
 
 @pytest.fixture
 def line(tmp_path):
-    table().frame.to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
-    (tmp_path / "rules.toml").write_text(RULES)
-    return CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
+    return begun(tmp_path)
 
 
 @pytest.fixture
-def made(line):
+def made(folder_made, tmp_path):
     """The command line with a project."""
-    assert line.init() == 0, line.remarks
-    return line
+    return copied(folder_made, tmp_path)
 
 
 @pytest.fixture
-def released(made):
+def released(folder_released, tmp_path):
     """The command line with a project and a bundle for Clinic A."""
-    assert made.release() == 0, made.remarks
-    return made
+    return copied(folder_released, tmp_path)

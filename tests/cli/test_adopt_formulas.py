@@ -80,7 +80,7 @@ def shown_in(path, escaped):
     return shown.set_index("@person")["@illness"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("escape_formulas", [True, False])
 @pytest.mark.parametrize("alone", [False, True], ids=["in its bundle", "alone"])
 def test_a_release_is_adopted_and_released_beside(ward, escape_formulas, alone):

@@ -89,6 +89,7 @@ def test_what_is_wrong_is_named(guarded):
     assert guarded.run("approvers", guarded.project, "--remove", "Ada") == ExitCode.OK
 
 
+@pytest.mark.slow
 def test_the_report_says_who_approved(guarded):
     guarded.release()
     assert guarded.run("approve", guarded.project, "Clinic A") == ExitCode.OK

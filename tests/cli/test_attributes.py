@@ -132,7 +132,7 @@ def test_what_becomes_sensitive_is_drawn_once_for_a_unit_where_it_is_the_same_in
     assert 'constant = ["water"]' in line.output
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arguments", "stated", "alike"),
     [

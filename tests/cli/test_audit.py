@@ -83,6 +83,7 @@ def test_the_most_that_odds_change_is_never_told_as_less(made):
     assert "odds on a record's value more than 10.4-fold" in made.output
 
 
+@pytest.mark.slow
 def test_one_record_s_way_is_told_without_its_values(made):
     assert made.run("audit", "record", made.project, "--row", "3") == ExitCode.OK, made.remarks
     assert made.output.startswith("What each recipient sees of “illness” in row 3.\n")

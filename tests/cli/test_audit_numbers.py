@@ -75,6 +75,7 @@ def test_pooling_gains_nothing_on_the_ladder(wages):
     assert "rounded" not in line.output
 
 
+@pytest.mark.slow
 def test_who_learns_the_distribution_from_released_records_is_weighed_copy_by_copy(wages):
     line = wages()
     assert weigh(line, *BOTH, "--json") == ExitCode.OK, line.remarks
@@ -108,6 +109,7 @@ def test_what_rounding_gives_away_is_told_and_given_as_json(wages):
     assert bayes["without rounding"] < bayes["together"] < bayes["alone"]
 
 
+@pytest.mark.slow
 def test_what_was_released_is_weighed_instead_of_the_plan(wages):
     line = wages()
     assert weigh(line, *BOTH, "--released") == ExitCode.EXPECTED_ERROR

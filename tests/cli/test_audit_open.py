@@ -99,6 +99,7 @@ def test_the_smaller_figure_is_told_with_its_reason_and_remedy(books):
         assert name in books.output
 
 
+@pytest.mark.slow
 def test_only_what_can_be_protected_together_is_said_to_be(books):
     offered = "Protect “staff” together with “wages”"
     assert books.run("check", books.project) in (ExitCode.OK, ExitCode.CHECK_FAILED)
@@ -115,6 +116,7 @@ settings = { lowest = 0, highest = 1000000, step = 1000, bounds = "stated" }"""
     assert "Mark “staff” as sensitive too" in books.output
 
 
+@pytest.mark.slow
 def test_one_recipient_is_told_of_alone_and_an_unknown_one_is_refused(books):
     assert audit(books, "--recipient", "Bank") == ExitCode.OK
     assert "Public" not in books.output
@@ -164,7 +166,7 @@ def paired(released, truth):
     return joined
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("recipient", ["Bank", "Public"])
 def test_an_attacker_with_the_file_alone_does_no_better_than_told(books, recipient):
     """Reads the exported file and nothing else, and learns all it guesses by from that."""

@@ -98,6 +98,7 @@ def test_what_is_found_is_what_an_attack_on_the_released_files_finds(line):
     assert together == found  # the less trusted file adds nothing
 
 
+@pytest.mark.slow
 def test_an_adopted_file_tells_of_its_rows_and_shows_columns_as_they_are(line):
     made_survey(line, frozenset({"adopted"}))
     adopt(line)
@@ -145,6 +146,7 @@ def test_what_can_t_be_asked_is_refused_by_name(made):
         assert words in made.remarks
 
 
+@pytest.mark.slow
 def test_ranges_reach_no_further_than_the_table(line):
     made_survey(line)
     assert asked(line, "--with", "Clinic A", "--knows", "age=> 200")["remaining"] == 0

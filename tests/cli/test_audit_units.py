@@ -58,7 +58,7 @@ def test_init_tells_which_rows_seem_to_belong_together(survey):
     assert "water is the same in all of them" in survey.remarks
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [("--memory", "1000"), ("--memory", "0")])
 def test_pooling_is_weighed_for_every_recipient(survey, memory):
     by = ("--by", "household", *memory)
@@ -77,6 +77,7 @@ def test_pooling_is_weighed_for_every_recipient(survey, memory):
     assert of["household", "Public"]["pooled"] > of["household", "Public"]["one row"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("memory", [("--memory", "1000"), ("--memory", "0")])
 def test_a_column_that_brings_no_rows_together_is_refused(survey, memory):
     units = ("audit", "units", survey.project, *memory)
@@ -131,6 +132,7 @@ def test_a_bound_that_no_household_reaches_and_a_unit_that_is_none_are_told(tmp_
     assert "water is sensitive" in line.remarks
 
 
+@pytest.mark.slow
 def test_views_and_the_check_count_households_and_a_k_above_them_is_refused(tmp_path):
     frame = households(50)
     frame.to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")

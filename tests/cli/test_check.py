@@ -105,6 +105,7 @@ def test_an_unknown_recipient_is_named(made):
     assert "no recipient Nobody" in made.remarks
 
 
+@pytest.mark.slow
 def test_the_report_keeps_the_reason_from_outsiders(empty):
     assert release(empty, "--accept", "They signed for it") == ExitCode.OK, empty.remarks
     inside, outside = empty.folder / "inside.html", empty.folder / "outside.html"

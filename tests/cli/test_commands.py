@@ -27,10 +27,11 @@ from tests.project.making import PASSPHRASE, table
 from tests.project.test_ledger import tamper
 
 
-def test_a_project_is_made_from_a_table_and_rules(made):
-    assert made.output.strip() == str(made.project)
-    assert "12 records, 3 columns, 2 recipients" in made.remarks
-    with ProjectFile.open(made.project, PASSPHRASE) as project:
+def test_a_project_is_made_from_a_table_and_rules(line):
+    assert line.init() == ExitCode.OK, line.remarks
+    assert line.output.strip() == str(line.project)
+    assert "12 records, 3 columns, 2 recipients" in line.remarks
+    with ProjectFile.open(line.project, PASSPHRASE) as project:
         assert project.document.title == "Ward 7"
         assert project.document.source.rows == 12
         assert project.document.record_key == "person"
@@ -44,9 +45,10 @@ def test_the_record_key_can_be_named_on_the_command_line(line):
         assert project.document.record_key == "person"
 
 
-def test_a_release_prints_where_its_bundle_is(released):
-    (bundle,) = released.bundles()
-    assert released.output.strip() == str(bundle)
+def test_a_release_prints_where_its_bundle_is(made):
+    assert made.release() == ExitCode.OK, made.remarks
+    (bundle,) = made.bundles()
+    assert made.output.strip() == str(bundle)
     frame = pd.read_csv(bundle / "data.csv")
     assert list(frame.columns) == ["sex", "illness"]
     assert len(frame) == 12
@@ -57,6 +59,7 @@ def test_several_recipients_get_their_bundles_at_once(made):
     assert len(made.output.splitlines()) == len(made.bundles()) == 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", ["csv", "parquet", "sav", "dta"])
 def test_a_release_in_every_format_is_verified(made, form):
     assert made.release("Clinic A", "--format", form) == ExitCode.OK, made.remarks
@@ -93,6 +96,7 @@ def test_an_altered_bundle_fails_and_says_why(released):
     assert "checks failed" in released.output
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("memory", ["1000", "0.001"])
 def test_a_file_that_was_added_to_a_bundle_is_named(released, memory):
     (bundle,) = released.bundles()
@@ -151,15 +155,15 @@ def test_recipients_are_listed_with_what_was_stated(made):
     )
 
 
-def test_printed_rules_make_the_same_project_again(made, tmp_path):
-    assert made.run("rules", made.project) == ExitCode.OK
-    (made.folder / "rules.toml").write_text(made.output)
-    first = ProjectFile.open(made.project, PASSPHRASE)
-    document = first.document
-    first.close()
-    made.project.unlink()
-    assert made.init() == ExitCode.OK
-    with ProjectFile.open(made.project, PASSPHRASE) as again:
+def test_printed_rules_make_the_same_project_again(line):
+    assert line.init() == ExitCode.OK, line.remarks
+    assert line.run("rules", line.project) == ExitCode.OK
+    (line.folder / "rules.toml").write_text(line.output)
+    with ProjectFile.open(line.project, PASSPHRASE) as first:
+        document = first.document
+    line.project.unlink()
+    assert line.init() == ExitCode.OK
+    with ProjectFile.open(line.project, PASSPHRASE) as again:
         assert again.document == document
 
 

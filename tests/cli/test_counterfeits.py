@@ -131,6 +131,7 @@ def test_who_comes_back_or_comes_alone_changes_nothing(clinic, line):
     assert cells(first) == cells(second) == cells(third)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [

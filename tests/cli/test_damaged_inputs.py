@@ -57,12 +57,13 @@ def commands(made, name):
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", [LONG, DEEP, "a\0b.csv", "a\udcffb.csv", "\ud800", "", "."])
-def test_a_name_that_no_file_has_is_told(made, name):
-    before = made.project.read_bytes()
-    for arguments in commands(made, name):
-        code = made.run(*arguments)
-        assert code not in {ExitCode.OK, ExitCode.FAULT, ExitCode.USAGE}, (arguments, made.remarks)
-    assert made.project.read_bytes() == before
+def test_a_name_that_no_file_has_is_told(line, name):
+    assert line.init() == ExitCode.OK, line.remarks
+    before = line.project.read_bytes()
+    for arguments in commands(line, name):
+        code = line.run(*arguments)
+        assert code not in {ExitCode.OK, ExitCode.FAULT, ExitCode.USAGE}, (arguments, line.remarks)
+    assert line.project.read_bytes() == before
 
 
 def test_a_target_that_no_system_takes_is_told(made):

@@ -65,6 +65,7 @@ def test_the_files_follow_the_chain_that_their_packages_describe(released):
     assert statistic < 60 + 4.9 * math.sqrt(120) + 12
 
 
+@pytest.mark.slow
 def test_the_odds_that_are_told_follow_from_what_is_published(released):
     _, made = released
     for retention, told, _ in made:

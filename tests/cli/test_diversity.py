@@ -380,6 +380,7 @@ def test_a_population_that_does_not_fit_is_refused(revenue, arguments, said):
 # ----- bundles of others
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("packed", [(), ("--zip",)])
 def test_a_bundle_is_taken_as_it_was_published(revenue, census, packed):
     assert revenue.publish(*packed) == ExitCode.OK, revenue.line.remarks

@@ -128,6 +128,7 @@ def expect_error(line, part, *, made_nothing=True):
     assert not made_nothing or not line.project.exists()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [

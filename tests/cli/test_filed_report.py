@@ -43,6 +43,7 @@ def without_spaces(text):
     return re.sub(r"\s", "", text)
 
 
+@pytest.mark.slow
 def test_a_report_s_pdf_is_tagged_and_the_same_each_time(made, themed):
     assert made.release() == ExitCode.OK, made.remarks
     path = made.folder / "filed.pdf"

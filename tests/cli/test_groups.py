@@ -109,6 +109,7 @@ def test_a_query_is_answered_with_the_truth_beside_it(crowd):
     assert "records that match have this value" in crowd.output
 
 
+@pytest.mark.slow
 def test_each_mode_of_protecting_groups_is_told_with_its_cost(crowd):
     costs = found(crowd, "query", crowd.project, "--modes")
     told = {(one["rule"], one["sampling"]): one["mean_relative_error"] for one in costs}

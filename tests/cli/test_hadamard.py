@@ -72,6 +72,7 @@ def belongs(symbol, code, blocks, width):
     return same and bin((code // blocks + 1) & (symbol % width)).count("1") % 2 == 0
 
 
+@pytest.mark.slow
 def test_the_files_alone_prove_the_odds_the_ladder_and_the_estimates(ward, monkeypatch):
     bundles = files(ward)
     truth = pd.read_csv(ward.folder / "ward.csv").set_index("record")["illness"]
@@ -192,6 +193,7 @@ def test_releases_are_verified_traced_and_keep_their_blocks(ward):
     assert "can't fit levels to releases that were made elsewhere" in ward.remarks
 
 
+@pytest.mark.slow
 def test_a_coalition_and_an_attacker_learn_what_the_best_file_tells(ward):
     asked = ("--with", "Clinic A", "--with", "Public", "--json")
     assert ward.run("audit", "coalition", ward.project, *asked) == ExitCode.OK, ward.remarks

@@ -81,7 +81,7 @@ def test_a_level_that_is_not_there_is_refused_with_what_to_do(line, old, new, wo
     assert words in line.remarks
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("same", [True, False], ids=["drawn once", "drawn by row"])
 def test_rows_of_a_household_share_one_draw_or_one_promise(line, same):
     rng = np.random.default_rng(2)

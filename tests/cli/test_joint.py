@@ -113,7 +113,7 @@ def test_the_files_follow_the_chain_that_their_packages_describe(released):
     assert statistic < freedom + 4.9 * math.sqrt(2 * freedom) + 12
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_odds_that_are_told_follow_from_what_is_published(released):
     _, _, made = released
     for told, _, bundle in made:
@@ -124,7 +124,7 @@ def test_the_odds_that_are_told_follow_from_what_is_published(released):
         assert "illness and ward" in (bundle / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_audit_tells_of_combinations_and_of_each_column(released):
     line, truth, made = released
     row = made[0][1].iloc[0]
@@ -173,7 +173,7 @@ def test_a_missing_value_that_the_domain_lacks_names_row_and_column(line):
     assert "row 7" in line.remarks
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("same", [True, False], ids=["drawn once", "drawn by row"])
 def test_rows_of_a_household_share_one_draw_or_one_promise(line, same):
     codes = np.random.default_rng(2).integers(0, 6, 300)

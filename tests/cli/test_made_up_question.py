@@ -115,6 +115,7 @@ def test_it_has_a_section_in_the_report_of_the_house_alone(made):
     assert picture.build(light_style()).headline == "Two counts"
 
 
+@pytest.mark.slow
 def test_it_has_a_card_and_a_page_in_the_window(qtbot, session):
     panel = on_screen(qtbot, PANEL(session), 900, 800)
     open_clinic(session, protected())

@@ -36,6 +36,7 @@ def long(line, request):
     return line
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_a_release_in_parts_is_the_release_of_the_whole_table(long):
     assert long.release("Clinic A", "--memory", "0") == ExitCode.OK, long.remarks
@@ -56,7 +57,7 @@ def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line):
     assert WHOLE in line.remarks
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_without_a_record_key_all_is_done_in_parts_but_plans_for_clusters(line, ending):
     source, rules = source_in(line.folder, ending), line.folder / "rules.toml"
@@ -130,6 +131,7 @@ def verify(line, bundle):
     return line.run("verify", bundle, "--project", line.project, "--memory", "0")
 
 
+@pytest.mark.few(2)
 @BOTH
 @pytest.mark.parametrize("format_name", ["csv", "parquet"])
 def test_a_bundle_is_verified_in_parts(long, format_name):
@@ -168,7 +170,7 @@ ALTERATIONS = {
 }
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", ["csv", "parquet"])
 @pytest.mark.parametrize("case", ALTERATIONS)
 def test_what_was_altered_is_told_by_row_and_column_without_a_value(long, format_name, case):
@@ -243,7 +245,7 @@ QUESTIONS = {
 
 
 @pytest.mark.turns(3)
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @BOTH
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_what_is_asked_in_parts_is_answered_as_of_the_whole_table(long, question):

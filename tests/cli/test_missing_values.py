@@ -111,6 +111,7 @@ READERS = {"csv": pd.read_csv, "parquet": pd.read_parquet}
 CODED_MISSING = {**dict.fromkeys(NUMBERS, 8), 99998: 8, 99999: 8}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("out", ["csv", "parquet", "dta", "sav"])
 def test_reasons_kept_as_values_leave_as_values_with_their_labels(line, out):
     path, _ = released(line, "sav", out, "values")
@@ -193,6 +194,7 @@ def coded(line, *more):
     return line.remarks, true
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("memory", [(), ("--memory", "0.001")])
 def test_codes_among_numbers_are_asked_about_before_noise_is_measured_on_them(line, memory):
     said, _ = coded(line, *memory)
@@ -207,6 +209,7 @@ def test_codes_among_numbers_are_asked_about_before_noise_is_measured_on_them(li
         assert code not in every
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("memory", [(), ("--memory", "0.001")])
 def test_codes_that_are_stated_are_missing_and_noise_is_measured_without_them(line, memory):
     stated = [f"--column-missing=income={code}" for code in (-7, -8, -9, 99999)]

@@ -54,6 +54,7 @@ def sentences(text: str) -> list[str]:
     return [each for each in told if re.search(r"\w[.:?]($|\s)", each) and len(each.split()) > 3]
 
 
+@pytest.mark.slow
 def test_what_commands_say_sets_every_column_s_name_apart(renamed):
     told = []
     for command in COMMANDS:

@@ -101,16 +101,17 @@ def test_what_is_told_of_an_edition_is_what_its_files_show(ward):
     assert set(shown(second).index) == set(after["person"])
 
 
-def test_an_edition_is_only_looked_at_where_asked(made):
-    after = made.folder / "ward.csv"
+def test_an_edition_is_only_looked_at_where_asked(line):
+    assert line.init() == ExitCode.OK, line.remarks
+    after = line.folder / "ward.csv"
     before = pd.read_csv(after)
-    assert follow(made, before.iloc[::-1], "--dry-run") == ExitCode.OK, made.remarks
-    assert "12 records stay, 0 are new and 0 are gone" in made.output
-    assert "None of those that stay has another value" in made.output
-    assert "stand in another order" in made.output
-    assert "Nothing is saved" in made.remarks
-    assert made.run("source", made.project) == ExitCode.OK
-    assert str(after) in made.output
+    assert follow(line, before.iloc[::-1], "--dry-run") == ExitCode.OK, line.remarks
+    assert "12 records stay, 0 are new and 0 are gone" in line.output
+    assert "None of those that stay has another value" in line.output
+    assert "stand in another order" in line.output
+    assert "Nothing is saved" in line.remarks
+    assert line.run("source", line.project) == ExitCode.OK
+    assert str(after) in line.output
 
 
 def test_the_same_table_changes_nothing(made):
@@ -212,6 +213,7 @@ def test_without_the_table_of_before_less_is_told_unless_it_is_shown(ward):
     assert "is not the table that the project knows" in ward.remarks
 
 
+@pytest.mark.slow
 def test_what_other_records_decide_of_one_that_did_not_change_is_told(ward):
     for more in (["--propose"], ["--recipient", "Clinic A", "--k", "2", "--suppress", "0.1"]):
         assert ward.run("views", ward.project, *more) == ExitCode.OK, ward.remarks

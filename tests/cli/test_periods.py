@@ -62,6 +62,7 @@ def test_init_says_what_is_read_as_periods_and_proposes_no_numbering(line, spss)
     assert roles["birth_month"] == roles["admitted_at"] == "quasi-identifier"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", ["csv", "parquet", "sav", "dta"])
 def test_a_release_shows_periods_and_verifies(line, spss, ending):
     (line.folder / "rules.toml").write_text(RULES)

@@ -133,6 +133,7 @@ def test_records_without_a_key_of_their_own_are_not_sent(made):
     assert "record key" in made.remarks
 
 
+@pytest.mark.slow
 def test_a_plan_knows_the_rows_that_its_view_suppresses(tmp_path):
     document, table = hospital_document(view=STRICT), hospital()
     with new_project(tmp_path, document) as project:
@@ -154,6 +155,7 @@ def test_a_plan_knows_the_rows_that_its_view_suppresses(tmp_path):
 KEY_PLACES = ("variable", "function", "file")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", KEY_PLACES)
 def test_keys_are_found_in_each_sort_of_place_and_said_to_be_missing(planned, monkeypatch, place):
     content = (planned.folder / "keys.bin").read_bytes()

@@ -116,6 +116,7 @@ def test_a_command_imports_the_mechanisms_of_its_project_alone(made):
     assert "sfumato.formats.bundles.datapackage" not in imported
 
 
+@pytest.mark.slow
 def test_a_command_imports_the_reader_of_its_source_alone(made):
     imported = imported_by(["risk", made.project])
     assert "sfumato.formats.tables.delimited" in imported

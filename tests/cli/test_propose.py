@@ -31,6 +31,7 @@ def survey(line):
     return made
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("memory", ["1000", "0.001"])
 def test_a_plan_is_shown_first_and_put_into_effect_when_asked(line, survey, memory):
     before = survey.read_bytes()

@@ -53,6 +53,7 @@ def real_cells():
     return cells_of(ages, frame["ZIP Code"].astype(str)), frame, ages
 
 
+@pytest.mark.slow
 def test_the_table_that_proves_the_paper_wrong_is_generalized_where_the_counts_are_known(line):
     # By the paper 3 values remain in a and x, whatever is known of the correlation.
     ours = {"a": (5, 1, 1), "b": (1, 3, 3)}
@@ -153,6 +154,7 @@ def moved(cells, cell, to):
     return {to if each == cell else each: n for each, n in cells.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -175,6 +177,7 @@ def test_counts_that_do_not_fit_are_refused_by_name(revenue, census, change, sai
     assert "25434" not in text
 
 
+@pytest.mark.slow
 def test_counts_that_changed_or_whose_options_miss_the_file_are_refused(revenue, census):
     beside_revenue(revenue, census)
     path = counted(census, cells=real_cells()[0])

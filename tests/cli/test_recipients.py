@@ -49,6 +49,7 @@ def test_a_level_is_stated_for_all_attributes_and_changed_for_one(ward):
     assert levels(ward) == {"sex": {"gamma": 3.0}, "illness": {"epsilon": 2.0}}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -38,6 +38,7 @@ def sheet(made):
     return code
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by_descriptor", [False, True])
 def test_a_lost_passphrase_is_replaced_by_the_sheet(made, sheet, by_descriptor):
     del made.environment[PASSPHRASE_VARIABLE]

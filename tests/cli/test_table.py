@@ -336,6 +336,7 @@ def checked(line, columns, recipient="Clinic A", epsilon=1.0):
     return code, json.loads(line.output)
 
 
+@pytest.mark.slow
 def test_before_a_table_is_made_epsilon_is_summed_over_records_and_tables_that_left(counted):
     out = counted.folder / "bundles"
     for name in ("Clinic A", "Institute B"):
@@ -480,6 +481,7 @@ def test_a_table_is_traced_by_its_counts_unless_two_recipients_hold_the_same(cou
     assert "don't tell them apart" in told["verdict"]
 
 
+@pytest.mark.slow
 def test_the_audit_and_the_report_tell_what_tables_of_counts_come_to(counted):
     assert counted.run("audit", "counts", counted.project) == ExitCode.OK, counted.remarks
     assert "No table of counts was released." in counted.output

@@ -29,6 +29,7 @@ def large(line):
     return line
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("recipient", ["Clinic A", "Institute B"])
 def test_a_bundle_is_traced_to_its_recipient(large, recipient):
     assert large.release(recipient) == ExitCode.OK
@@ -79,6 +80,7 @@ def test_a_file_without_the_perturbed_columns_is_refused(made):
     assert "none of the perturbed columns (“illness”)" in made.remarks
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("part", ["data.csv", "datapackage.json"])
 def test_a_bundle_is_verified_by_a_file_in_it(released, part):
     (bundle,) = released.bundles()
@@ -99,6 +101,7 @@ def test_a_lone_file_is_verified_by_its_bytes(released):
     assert "Trace it" in released.output
 
 
+@pytest.mark.slow
 def test_a_zipped_lone_file_is_verified_and_traced(released):
     (bundle,) = released.bundles()
     path = released.folder / "found.zip"
@@ -109,6 +112,7 @@ def test_a_zipped_lone_file_is_verified_and_traced(released):
     assert "12 rows" in released.output
 
 
+@pytest.mark.slow
 def test_pseudonyms_are_told_with_their_share(line):
     rules = line.folder / "rules.toml"
     marked = 'role = "identifying"\npseudonym = "each"'
@@ -133,6 +137,7 @@ def test_pseudonyms_are_told_with_their_share(line):
     }
 
 
+@pytest.mark.slow
 def test_what_is_left_out_of_a_found_workbook_is_told(large):
     assert large.release("Clinic A") == ExitCode.OK
     (bundle,) = large.bundles()
@@ -144,6 +149,7 @@ def test_what_is_left_out_of_a_found_workbook_is_told(large):
     assert remark.startswith("The sheet hides 5 rows")
 
 
+@pytest.mark.slow
 def test_columns_that_a_part_of_a_release_does_not_tell_are_not_said_to_be_in_none(large):
     """Six rows whose columns have other names are a release's all the same."""
     assert large.release("Clinic A") == ExitCode.OK

@@ -80,7 +80,7 @@ def released(line, mode, objective):
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["strict", "published"])
 @pytest.mark.parametrize("objective", [None, "values"])
 def test_no_prior_within_a_limit_leads_beyond_it_whatever_is_seen(line, mode, objective):
@@ -106,6 +106,7 @@ def test_no_prior_within_a_limit_leads_beyond_it_whatever_is_seen(line, mode, ob
                     assert fewest >= low / (1.0 - low) / factor * (1.0 - 1e-9)
 
 
+@pytest.mark.slow
 def test_rules_name_the_objective_and_refuse_another(line):
     released(line, "strict", None)
     assert line.run("rules", line.project) == ExitCode.OK

@@ -184,6 +184,7 @@ def test_hierarchies_are_proposed_for_categories_numbers_dates_and_texts_at_once
     assert all(finer[name] <= coarser[name] for name in QUASI)
 
 
+@pytest.mark.slow
 def test_what_can_not_be_kept_is_said_by_name_and_changes_nothing(line):
     made(line)
     with ProjectFile.open(line.project, PASSPHRASE) as project:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pandas as pd
+import pytest
 
 from sfumato.commands.shared.command import ExitCode
 from sfumato.project.project_file import ProjectFile
@@ -77,6 +78,7 @@ def test_cells_are_suppressed_by_importance_and_what_can_not_be_is_said(made):
     assert view_of(made, "Institute B").cells is None
 
 
+@pytest.mark.slow
 def test_editions_with_suppressed_cells_say_that_fewer_share_what_they_show_together(made):
     asked = ("views", made.project, "--recipient", "Institute B", "--k", "3", "--cells")
     assert made.run(*asked, "--suppress", "0.2", "--propose") == 0, made.remarks

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from sfumato.commands.shared.command import ExitCode
 
 REASON = "Made from the wrong extract"
@@ -45,6 +47,7 @@ def test_a_release_is_meant_by_each_of_its_entries(released):
     assert "The ledger has no release 1." in released.remarks
 
 
+@pytest.mark.slow
 def test_the_report_tells_of_it(released):
     withdrawn(released)
     out = released.folder / "report.html"

@@ -108,6 +108,7 @@ def test_what_is_worthless_is_named_with_the_level_that_would_help(survey):
     assert again["pay"]["worth"] == pytest.approx(100, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_check_says_so_in_the_place_of_a_danger_and_keeps_nothing_back(survey):
     assert survey.run("check", survey.project, "--json") == ExitCode.OK
     public = next(e for e in json.loads(survey.output) if e["recipient"] == "Public")
@@ -135,6 +136,7 @@ def test_bands_are_told_by_the_detail_that_they_keep(survey):
     assert age["cells_hidden"] == 0.0
 
 
+@pytest.mark.slow
 def test_check_and_worth_call_the_same_columns_worthless(survey):
     """A column that is coarsened to nothing is, as one is that is randomised to noise."""
     rules = survey.folder / "coarse.toml"
@@ -178,6 +180,7 @@ def test_mechanisms_are_compared_and_one_is_recommended(survey):
     assert "Gaussian noise (error = 0.5, bounding no odds): worth " in survey.output
 
 
+@pytest.mark.slow
 def test_the_check_offers_the_level_that_would_be_worth_something(survey):
     survey.run("check", survey.project, "--json")
     found = json.loads(survey.output)

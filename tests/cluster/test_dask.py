@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from sfumato.project.release.engine import LocalRows, class_facts
 from sfumato.project.release.workers import KeySource
 from tests.cluster.sent import DEATHS, OF_UNITS, drive, facts_by_hand, send
+from tests.late import LateModule
 from tests.thorough import tried
 
-dask = pytest.importorskip("dask")
-pytest.importorskip("distributed")
-dd = pytest.importorskip("dask.dataframe")
-adapter = pytest.importorskip("sfumato.dask")
+dask = LateModule("dask")
+dd = LateModule("dask.dataframe")
+adapter = LateModule("sfumato.dask")
 
 
 def in_folder(sent):

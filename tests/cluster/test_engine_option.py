@@ -183,6 +183,7 @@ def test_where_java_is_killed_nothing_is_released_and_it_is_said(tmp_path, engin
         assert project.releases == ()
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_with_an_engine_the_table_is_never_read_as_a_whole(tmp_path, monkeypatch, ending):
@@ -202,6 +203,7 @@ def test_with_an_engine_the_table_is_never_read_as_a_whole(tmp_path, monkeypatch
     assert sorted(each.name for each in again.iterdir() if each.name.startswith(".")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_an_engines_rows_are_put_into_a_zip_file_too(line):
     bundles = []
@@ -218,6 +220,7 @@ def test_an_engines_rows_are_put_into_a_zip_file_too(line):
     assert bundles[0] == bundles[1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("engine", ["Dask", "Sfumato"])
 def test_classes_are_counted_before_the_rows_are_made(line, engine):

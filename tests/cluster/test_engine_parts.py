@@ -22,6 +22,7 @@ from sfumato.project.release.release import make_release, plan_of, sent_plan
 from sfumato.project.release.workers import KeySource
 from tests.cluster.sent import by_groups, forms_of
 from tests.in_batches import in_batches
+from tests.late import LateModule
 from tests.project.test_long_release import (
     VIEWS,
     bundle,
@@ -39,11 +40,10 @@ __all__ = ["ward"]
 # Dask's reader of Parquet uses what pandas 3.1 no longer likes.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
-dask = pytest.importorskip("dask")
-pytest.importorskip("distributed")
-cloudpickle = pytest.importorskip("cloudpickle")
-dd = pytest.importorskip("dask.dataframe")
-adapter = pytest.importorskip("sfumato.dask")
+dask = LateModule("dask")
+cloudpickle = LateModule("cloudpickle")
+dd = LateModule("dask.dataframe")
+adapter = LateModule("sfumato.dask")
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +108,7 @@ IN_TEXTS = {"rows alone", "two rows of a unit", "units as in the table", "groups
 
 
 @pytest.mark.turns(3)
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "ending"),
     [*((case, "parquet") for case in CASES), *((case, "csv") for case in sorted(IN_TEXTS))],
@@ -130,6 +130,7 @@ def sent_units(project, folder):
     return plan, keys.to_bytes(), KeySource.in_file(folder / "keys.bin")
 
 
+@pytest.mark.slow
 def test_no_key_is_in_the_graph_of_a_release_of_units(ward, tmp_path):
     with ward(of_units(frame_of()), by_house(2, "illness")) as project:
         plan, content, source = sent_units(project, tmp_path)

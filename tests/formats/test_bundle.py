@@ -8,7 +8,6 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-import frictionless
 import numpy as np
 import pandas as pd
 import pyarrow.parquet
@@ -32,6 +31,9 @@ from tests.formats.bundles import (
     specifications,
     truth,
 )
+from tests.late import LateModule
+
+frictionless = LateModule("frictionless")
 
 
 def written(contents, folder: Path, format_name: str) -> BundleFiles:
@@ -124,6 +126,7 @@ def test_a_cancelled_zip_leaves_no_folder_behind(tmp_path):
     assert [p for p in tmp_path.iterdir() if p.is_dir()] == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_frictionless_validator_accepts_a_bundle_and_sees_that_one_was_altered(
     tmp_path, format_name
@@ -278,6 +281,7 @@ def test_statistical_files_say_nothing_of_when_they_were_made(tmp_path, format_n
     assert made is None or made.year < 2000
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("format_name", FORMATS)
 @pytest.mark.parametrize("as_zip", [False, True])
 def test_a_bundle_is_read_back_as_it_was_written(tmp_path, format_name, as_zip):

@@ -91,7 +91,7 @@ def test_the_python_code_gives_the_engines_estimates_and_intervals(tmp_path, nam
     assert (off <= 2 * 1.96 * printed["standard_error"]).all()
 
 
-@pytest.mark.few(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "format_name"),
     [

@@ -112,7 +112,7 @@ def expected(column: pd.Series, domain: Domain, level: float) -> np.ndarray:
     return len(column) * np.column_stack(parts)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_python_code_gives_the_numbers_that_the_engine_gives(tmp_path, format_name):
     contents = case().contents
@@ -301,7 +301,7 @@ def has_r_packages(*packages: str) -> bool:
     return done.returncode == 0
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_r_code_gives_the_numbers_that_the_engine_gives(tmp_path, format_name):
     contents = case().contents

@@ -48,6 +48,7 @@ ONE_WAY = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("cells", CODES)
 def test_texts_that_would_become_one_number_stay_text(tmp_path, cells, wide):
@@ -122,6 +123,7 @@ ZEROS = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("cells", ZEROS)
 def test_texts_that_a_number_would_alter_stay_text_and_that_is_told(tmp_path, cells, wide):

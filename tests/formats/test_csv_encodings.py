@@ -51,6 +51,7 @@ def test_bytes_far_into_a_file_tell_its_encoding(tmp_path):
     assert detect_encoding(path) == "cp1252"
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("encoding", [name for name, _ in ENCODINGS])
 def test_every_encoding_on_offer_can_be_read(tmp_path, encoding):
     text = "x,y\n" + "1,abc\n" * 30_000
@@ -157,6 +158,7 @@ NATIONAL = [
 ]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("before", [0, 3_000])
 @pytest.mark.parametrize(("encoding", "head", "values"), NATIONAL)
 def test_texts_of_many_countries_are_read_as_they_were_written(

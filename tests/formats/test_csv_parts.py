@@ -171,6 +171,7 @@ def test_parts_are_read_as_the_whole(case):
         assert str(read["x"].dtype) == wanted
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-be"])
 def test_parts_are_read_in_any_encoding(encoding):
     text = lines("é", "ü", then=["1"])
@@ -222,6 +223,7 @@ def texts(draw):
     return mark + text.encode(encoding, errors="replace"), encoding
 
 
+@pytest.mark.slow
 @settings(max_examples=tried(60), deadline=None)
 @given(
     texts(),
@@ -303,7 +305,7 @@ def text_of(rows, end="\n", strange=""):
     return end.join(["id,note,last", *(f"{i},{shown[i % 5]},x{i}" for i in range(rows)), ""])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
@@ -340,6 +342,7 @@ def indexed(monkeypatch):
     monkeypatch.setattr(records, "_PIECES_APART", 1)
 
 
+@pytest.mark.few(3)
 @pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize(
     ("encoding", "more"),

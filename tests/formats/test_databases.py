@@ -139,6 +139,7 @@ def test_a_type_that_a_person_fixes_is_taken(path):
     assert list(frame["id"].astype(object)) == ["1", "2", "3"]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     "query",
     [

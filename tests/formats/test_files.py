@@ -69,6 +69,7 @@ def test_a_digest_can_be_stopped(tmp_path):
         digest_of(tmp_path / "file", Watch(stop_at=2))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", WRITABLE)
 def test_writing_and_reading_report_their_progress(tmp_path, table, name):
     path = tmp_path / f"table.{name}"
@@ -91,6 +92,7 @@ def test_writing_that_is_stopped_leaves_nothing(tmp_path, table, name):
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", WRITABLE)
 def test_what_stood_there_before_is_kept_when_writing_is_stopped(tmp_path, table, name):
     path = tmp_path / f"table.{name}"
@@ -103,6 +105,7 @@ def test_what_stood_there_before_is_kept_when_writing_is_stopped(tmp_path, table
     assert len(read_table(path, detect_options(path), Silent()).frame) == ROWS[name]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", WRITABLE)
 @pytest.mark.parametrize("stop_at", [1, 3])
 def test_reading_can_be_stopped(tmp_path, table, name, stop_at):
@@ -113,6 +116,7 @@ def test_reading_can_be_stopped(tmp_path, table, name, stop_at):
         read_table(path, options, Watch(stop_at))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", WRITABLE)
 def test_the_same_table_gives_the_same_bytes(tmp_path, table, name, monkeypatch):
     first = tmp_path / "first" / f"a.{name}"
@@ -124,6 +128,7 @@ def test_the_same_table_gives_the_same_bytes(tmp_path, table, name, monkeypatch)
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.few(2)
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 @pytest.mark.parametrize("name", WRITABLE)
 def test_rows_are_written_in_the_order_that_is_asked_for(tmp_path, table, name):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import frictionless
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -27,6 +26,9 @@ from sfumato.formats.bundles.writing import write_bundle, write_bundle_zip
 from sfumato.formats.formulas import ESCAPED, escaped, undone_if_escaped, unescaped, with_escapes
 from sfumato.formats.reading import detect_options, preview, read_table
 from tests.formats.bundles import FORMATS, case, code_blocks, perturbed
+from tests.late import LateModule
+
+frictionless = LateModule("frictionless")
 
 RUN = ("=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "＝1+1", "＋1", "－1", "＠x")
 HARMLESS = ("", "a=1", "1-2", " =1", "'", "'a", '"=1"', "a\n=1", "−1")

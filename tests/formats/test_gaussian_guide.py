@@ -87,6 +87,7 @@ def test_the_python_code_gives_the_engines_means_and_spreads(tmp_path, format_na
     assert (printed["high"] > truth).all()
 
 
+@pytest.mark.slow
 def test_the_r_code_gives_the_regression_that_the_python_code_gives(tmp_path):
     bundle(tmp_path, more=True)
     outcome, *_ = run_python(tmp_path)

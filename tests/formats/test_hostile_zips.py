@@ -31,6 +31,7 @@ def bundle(tmp_path_factory):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_bundle_is_refused_or_read_as_it_was(tmp_path, bundle, damage):
     path = tmp_path / "bundle.zip"

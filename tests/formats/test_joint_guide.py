@@ -115,7 +115,7 @@ def test_the_python_code_gives_the_engines_estimates_of_columns_and_pairs(tmp_pa
     assert triage["count"].to_numpy() == pytest.approx(sums)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("format_name", ["csv", "dta"])
 def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, limits, format_name):
@@ -130,6 +130,7 @@ def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, limit
     assert np.abs(found[NAMES_OF_ESTIMATES].to_numpy() - expected.to_numpy()).max() < 0.01
 
 
+@pytest.mark.slow
 def test_combinations_that_are_never_kept_get_the_likeliest_counts(tmp_path):
     profile = {"profile": [0.0, 0.0, 0.5, 0.5, 0.5, 0.5]}
     bundle(tmp_path, 0.5, {**LIMITED, **profile})

@@ -83,6 +83,7 @@ def test_the_python_code_gives_what_the_engine_estimates(tmp_path):
     assert asked["value"].to_numpy() == pytest.approx(deciles, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_r_code_gives_what_the_python_code_gives(tmp_path):
     bundle(tmp_path)
     blocks = code_blocks((tmp_path / "README.md").read_text(encoding="utf-8"), "r")

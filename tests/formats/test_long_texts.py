@@ -95,6 +95,7 @@ def test_texts_that_a_parquet_file_holds_once_are_read_few_rows_at_a_time(
     assert {len(batch) for batch in batches.read(("b",))} == {5}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("quote", ['"', ""])
 def test_a_record_longer_than_is_read_unasked_is_refused(tmp_path, monkeypatch, quote):
     monkeypatch.setattr(delimited, "_LONGEST_UNASKED", 2 << 20)
@@ -109,6 +110,7 @@ def test_a_record_longer_than_is_read_unasked_is_refused(tmp_path, monkeypatch, 
         assert read(path, replace(options, version=1)) is not None
 
 
+@pytest.mark.slow
 def test_a_first_record_of_more_fields_than_a_table_has_columns_is_refused(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a," * 200_001 + "\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-import duckdb
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -17,6 +16,9 @@ from sfumato.formats.errors import BadOptions
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import first_rows, open_batches, read_file
 from tests.formats.reading import options_for, plain, read, read_text
+from tests.late import LateModule
+
+duckdb = LateModule("duckdb")
 
 ROWS = 60
 INCOME = [99999 if row % 10 == 1 else -9 if row % 10 == 2 else 900 + row * 7 for row in range(ROWS)]
@@ -68,6 +70,7 @@ def database(folder):
 FORMATS = pytest.mark.parametrize("made", [csv, parquet, excel, spss, database])
 
 
+@pytest.mark.few(2)
 @FORMATS
 def test_codes_are_asked_about_without_naming_one_and_missing_by_choice(tmp_path, made):
     path = made(tmp_path)
@@ -103,6 +106,7 @@ def test_rows_that_are_read_in_parts_are_asked_about_and_missing_too(tmp_path, m
         assert found[1]["income"].to_pylist() == LEFT[found[0] :][: len(found[1])]
 
 
+@pytest.mark.few(3)
 @FORMATS
 @pytest.mark.parametrize("texts", [("", "99999", "-9", "m"), ("m", "99999", "-9")])
 def test_texts_and_numbers_can_mean_missing_in_every_column(tmp_path, made, texts):

@@ -191,6 +191,7 @@ COMBINATIONS = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.turns(3)
 @pytest.mark.parametrize(("source", "form"), COMBINATIONS)
 def test_every_cell_of_every_source_is_in_every_release_as_other_programs_read_it(

@@ -289,6 +289,7 @@ def test_texts_that_repeat_are_read_in_parts_as_the_dictionary_of_a_long_row_gro
     assert pa.types.is_string(found["many"].type)
 
 
+@pytest.mark.slow
 def test_texts_that_repeat_are_read_the_same_by_their_dictionary_as_one_by_one(
     tmp_path, monkeypatch
 ):

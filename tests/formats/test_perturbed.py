@@ -479,7 +479,7 @@ for (place in seq_along(out)) {
 """
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 def test_python_and_r_give_the_same_figures(folder, programs, monkeypatch):
     readme = (folder / "README.md").read_text(encoding="utf-8")
@@ -576,6 +576,7 @@ print(c(cov(made[[2]][c("income", "days", "age")])), digits = 12)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", list(WAYS)[:1], indirect=True)
 def test_numbers_with_correlated_noise_are_imputed_together(tmp_path, folder):
     """Their covariances with each other and with a given column become the true ones."""

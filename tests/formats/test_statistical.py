@@ -412,6 +412,7 @@ def cold(monkeypatch):
     monkeypatch.setattr("sfumato.formats.statistical.reading.subprocess", subprocess)
 
 
+@pytest.mark.slow
 def test_a_process_of_the_library_starts_by_itself(tmp_path, cold):
     path = write(pd.DataFrame({"x": [1, 2]}), tmp_path / "t.sav")
     assert plain(read(path).table.frame["x"]) == [1, 2]

@@ -56,6 +56,7 @@ def failed(checks) -> list[str]:
     return [check.title for check in checks if not check.holds]
 
 
+@pytest.mark.slow
 def test_a_file_of_a_part_of_the_records_becomes_a_rung_for_these(tmp_path):
     (whole,) = made.ladder_files(tmp_path, TABLE, 0.7)
     told = made.claim(part_of(whole, HALF), 0.7, match=made.by_key(), holder="Old Clinic")

@@ -71,6 +71,7 @@ def test_releases_beside_adopted_ones_verify_and_are_examined_beside_them(tmp_pa
     assert "illness beside Old 0.2: Spread of released values" in titles
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fate", ["gone", "changed"])
 def test_without_the_adopted_file_nothing_is_released_and_nothing_lost(tmp_path, fate):
     project, (path, _) = adopted_project(tmp_path, 0.7, 0.2)
@@ -90,6 +91,7 @@ def test_without_the_adopted_file_nothing_is_released_and_nothing_lost(tmp_path,
         assert released(project, TABLE, tmp_path / "out", "Clinic A")[0.6].shape == (made.ROWS,)
 
 
+@pytest.mark.slow
 def test_a_file_that_moved_is_shown_again_and_found_beside_the_project(tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()

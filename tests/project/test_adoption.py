@@ -42,6 +42,7 @@ def failed(checks) -> list[str]:
 # ----- two files that form a ladder
 
 
+@pytest.mark.slow
 def test_levels_are_fitted_to_a_ladder_so_that_no_coalition_learns_more(tmp_path):
     document = replace(
         made.settled(),
@@ -82,7 +83,7 @@ def test_a_ladder_is_found_sound_and_does_no_damage(tmp_path):
     assert sorted((file.level, file.rung) for file in files(document)) == [(0.2, True), (0.7, True)]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_the_order_of_adoption_is_of_no_account(tmp_path, order):
     paths = made.ladder_files(tmp_path, TABLE, 0.7, 0.2)

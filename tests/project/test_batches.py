@@ -81,7 +81,7 @@ def released_alike(document, table, cuts):
     return whole
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [{}, {"others": {"rho1": 0.1, "rho2": 0.6}}])
 @settings(max_examples=5)
 @given(cuts=st.lists(st.integers(0, ROWS), max_size=4))
@@ -149,6 +149,7 @@ OTHER_TYPES = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("sort", OTHER_TYPES)
 def test_the_types_that_a_reader_chose_do_not_matter(made, sort):
     plan, batch, whole = made
@@ -203,6 +204,7 @@ MISFITS = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("spoil", "kind", "words"), MISFITS)
 def test_a_batch_that_does_not_fit_is_refused_by_name_and_without_its_values(spoil, kind, words):
     _, plan = planned(hospital_document(view=VIEWS["coarse"]), hospital())

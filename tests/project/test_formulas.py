@@ -50,6 +50,7 @@ def release(project, out, recipient="Clinic A", **options):
     ).path
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("escape_formulas", [True, False])
 @pytest.mark.parametrize("as_zip", [True, False])
 def test_a_release_is_verified_with_its_formulas_escaped_or_not(

@@ -67,6 +67,7 @@ def test_what_only_lies_beside_a_bundle_is_none_of_it(bundle, tmp_path):
     assert bundle_at(zipped(tmp_path / "n.zip", beside)) is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("part", ["data.csv", "datapackage.json", "README.md"])
 def test_a_bundle_is_verified_whole_by_any_of_its_files(project, bundle, part):
     report = verify(project, bundle / part)

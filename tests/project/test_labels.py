@@ -37,6 +37,7 @@ def by_order(level: int) -> Document:
     return replace(document, recipients=(seen,))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("level", "told"), [(1, True), (2, True), (3, False)])
 def test_whoever_sees_labels_named_after_values_of_the_table_is_told(tmp_path, level, told):
     document = by_order(level)

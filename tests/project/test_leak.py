@@ -169,6 +169,7 @@ def test_a_file_of_another_table_is_put_down_to_nobody_where_there_is_one_recipi
     assert sources(report) == []
 
 
+@pytest.mark.slow
 def test_cells_mixed_from_two_files_are_traced_to_both_and_to_how(project, tmp_path):
     one, other = (
         in_table_order(project, release(project, tmp_path / "out", recipient))
@@ -204,6 +205,7 @@ def named(report):
     return [report.name_of(suspect) for suspect in report.traced.sources]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_file_with_other_names_is_traced_and_what_was_matched_is_told(project, tmp_path, change):
     path = release(project, tmp_path / "out", "Institute B")

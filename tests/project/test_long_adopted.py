@@ -246,7 +246,7 @@ def test_rows_of_a_file_that_can_not_be_read_are_refused_in_parts(ward, tmp_path
             assert re.search(words, whole)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["person", "zip"])
 def test_a_table_whose_key_is_missing_or_repeated_is_refused_in_parts(ward, tmp_path, name):
     frame, path = frame_of(), tmp_path / "earlier.csv"
@@ -277,6 +277,7 @@ def test_what_becomes_of_a_file_is_said_when_its_release_is_verified(ward, tmp_p
         assert any(str(each.title) == "cost + stay: values" for each in report.checks)
 
 
+@pytest.mark.slow
 def test_no_key_of_a_record_lies_on_the_disk_and_a_full_one_is_said(ward, tmp_path, monkeypatch):
     frame, written, put = frame_of(), [], bucket_counts.Buckets._add
     change = with_earlier(frame, tmp_path, "by key", "csv")

@@ -86,6 +86,7 @@ VIEWS = {
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("views", VIEWS)
 def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, monkeypatch):
     with ward(frame_of(), two_recipients(*VIEWS[views])) as project:
@@ -130,6 +131,7 @@ def of_houses(*rules):
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("views", VIEWS)
 def test_a_leak_of_rows_that_belong_together_is_traced_in_parts(ward, tmp_path, views):
     frame = of_units(frame_of())

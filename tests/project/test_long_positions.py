@@ -54,7 +54,7 @@ def same_in_parts(project, folder, format_name="parquet"):
 
 
 @pytest.mark.turns(2)
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize(("size", "order"), [(19, ""), (64, "The register is public."), (1000, "")])
 def test_parts_of_any_size_are_released_as_the_whole_table(

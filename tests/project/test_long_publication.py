@@ -134,7 +134,7 @@ def test_a_table_published_in_parts_is_that_of_the_whole_table(
     assert [str(c.finding) for c in told[0].checks] == [str(c.finding) for c in told[1].checks]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", ["sav", "dta"])
 def test_files_that_are_made_in_memory_hold_the_published_rows(ward, tmp_path, format_name):
     frame = frame_of().assign(far=lambda f: f["far"].replace(float("inf"), 7.0))
@@ -265,6 +265,7 @@ def test_an_altered_row_and_missing_rows_are_found_in_parts(ward, tmp_path):
             assert said in findings["Table"]
 
 
+@pytest.mark.slow
 def test_a_repeated_record_key_is_refused(ward, tmp_path):
     frame = frame_of()
     frame.loc[7, "person"] = frame.loc[3, "person"]

@@ -201,6 +201,7 @@ def test_the_bundle_of_a_release_in_parts_is_that_of_the_whole_table(
     ) == sorted(whole)
 
 
+@pytest.mark.slow
 def test_texts_of_a_dictionary_that_no_row_has_are_in_no_domain(ward, tmp_path):
     def open_domain(document):
         columns = [replace(each, domain=None) for each in document.columns]
@@ -453,7 +454,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", VIEWS)
 def test_a_view_in_parts_is_the_view_of_the_whole_table(ward, tmp_path, case):
     format_name = "csv" if case == "a chain" else "parquet"
@@ -592,6 +593,7 @@ def test_weights_are_counted_in_parts_as_in_the_whole_table(ward, tmp_path, rule
     assert "By the sampling weights" in unique[0][0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("weight", [0.0, None, float("inf")])
 def test_a_weight_that_says_nothing_is_named_in_parts(ward, tmp_path, weight):
     frame = frame_of()

@@ -192,7 +192,7 @@ MISFITS = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", MISFITS)
 def test_a_row_that_does_not_fit_is_named(folder, case):
     name, value, stated, words = MISFITS[case]

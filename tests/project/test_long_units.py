@@ -72,7 +72,7 @@ def by_house(most_rows, *constant):
     return change
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("most_rows", [2, 99])
 def test_the_bundle_of_units_in_parts_is_that_of_the_whole_table(ward, tmp_path, most_rows, ending):

@@ -200,6 +200,7 @@ def test_a_release_examines_its_own_recipient_and_what_was_found_is_told_again(
     assert every.findings == whole.findings
 
 
+@pytest.mark.slow
 def test_each_release_reads_its_policy_and_its_own_entries_alone(ward, tmp_path, counted):
     with ward(frame_of(), with_recipients(5)) as project:
         table = whole_of(project)
@@ -218,6 +219,7 @@ def test_each_release_reads_its_policy_and_its_own_entries_alone(ward, tmp_path,
     assert made[-1][1:] == (1, 0)
 
 
+@pytest.mark.slow
 def test_record_keys_are_hashed_once_for_several_recipients_and_the_bytes_stay(
     ward, tmp_path, monkeypatch
 ):
@@ -266,6 +268,7 @@ def awkward():
     return frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frame", "as_in_table"), [(frame_of, True), (awkward, False)], ids=["usual", "awkward"]
 )

@@ -196,7 +196,7 @@ def facts_of_data(bundle, format_name):
 
 
 @pytest.mark.turns(3)
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("twins", "format_name"), crossed([*CATEGORICAL, *NUMERIC], FORMATS), indirect=["twins"]
 )

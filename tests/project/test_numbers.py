@@ -330,6 +330,7 @@ def test_near_levels_make_a_few_leaked_rows_name_their_recipient():
     assert price.lowered["Office 4"] == pytest.approx(0.04)
 
 
+@pytest.mark.slow
 def test_a_leaked_part_is_traced_to_the_last_digit_of_its_floats(tmp_path):
     with new_project(tmp_path, with_spacing(five_alike(), 0.01)) as project:
         path = release(project, TABLE, tmp_path / "out", "Office 3")
@@ -346,6 +347,7 @@ def test_a_leaked_part_is_traced_to_the_last_digit_of_its_floats(tmp_path):
         assert other.traced.altered > 0.5
 
 
+@pytest.mark.slow
 def test_a_record_s_number_drifts_with_every_level_and_stops_where_releases_do():
     document = a_document(TABLE)
     entry = document.policy[0]

@@ -123,6 +123,7 @@ def test_a_leak_is_traced_after_the_policy_has_changed(project, tmp_path, edited
     assert trace(project, some_rows(path)) == {"Public C"}
 
 
+@pytest.mark.slow
 def test_releases_of_two_policies_are_told_apart_in_a_mixture(project, tmp_path):
     before = release(project, tmp_path / "out", "Institute B")
     project.save_document(zip_dropped(other_bins(project.document)))

@@ -60,6 +60,7 @@ def attack(exported, truth, retention):
     return exported["household"].map(guess == true).mean()
 
 
+@pytest.mark.slow
 def test_pooled_rows_of_exported_files_restore_what_is_told(tmp_path):
     frame = households(300)
     table, document = Table(frame), a_document()

@@ -172,7 +172,7 @@ def test_a_hierarchy_that_changed_is_named_where_the_ledger_keeps_no_policy(
     assert "hierarchy" in failed(verified(project, path))["Table"]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("step", ["planned", "computed", "noted", "staged", "written", "synced"])
 def test_a_publication_that_breaks_off_leaves_nothing(project, tmp_path, step):
     class Broken(Exception):

@@ -48,6 +48,7 @@ def test_the_changes_are_those_of_the_record_s_events():
         assert not found.is_numeric
 
 
+@pytest.mark.slow
 def test_what_recipients_see_is_what_they_are_released():
     document = a_document()
     found = {stop.recipient: stop for stop in path(17).stops}

@@ -119,7 +119,7 @@ def suppressed(file, public):
     return (file[public] == "*").all(axis=1)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_k_and_unique_records_are_what_pycanon_and_pandas_count(exported):
     public, files, told, _ = exported
     for name, (k, share, _) in ASKED.items():

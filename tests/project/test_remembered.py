@@ -55,7 +55,7 @@ def settled(project, table):
     return settle(project, in_batches(table(project)), ["Clinic A"], REASON, Silent())
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("table", [whole_of, long_of])
 @pytest.mark.parametrize("view", [None, "a chain"])
 def test_the_same_rows_are_looked_through_once(ward, looked, table, view):
@@ -85,6 +85,7 @@ def test_releases_after_a_remembered_check_have_the_same_bytes(ward, tmp_path):
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_what_was_released_since_is_seen_beside_remembered_rows(ward, tmp_path, looked):
     with ward(frame_of()) as project:
         settled(project, long_of)
@@ -112,6 +113,7 @@ def test_another_document_is_looked_through_anew(ward, looked):
     assert len(looked) == 2
 
 
+@pytest.mark.slow
 def test_a_bundle_is_verified_by_the_remembered_summary(ward, tmp_path):
     with ward(frame_of(), with_few_columns) as project:
         settled(project, long_of)
@@ -124,7 +126,7 @@ def test_a_bundle_is_verified_by_the_remembered_summary(ward, tmp_path):
         assert not table._known
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["a bit", "cut off", "another program", "removed", "of another"])
 def test_what_was_changed_counts_as_none(ward, looked, monkeypatch, harm):
     with ward(frame_of(), with_few_columns) as project:

@@ -139,7 +139,7 @@ def test_the_rows_of_the_table_may_come_in_any_order(tmp_path, mechanism, format
         assert [file for file in other if other[file] != found[0][file]] == []
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 def test_the_rows_of_a_table_to_publish_may_come_in_any_order(tmp_path, format_name):
     with verifying.new_project(tmp_path, replace(decided(), record_key="person")) as project:

@@ -141,6 +141,7 @@ def test_a_higher_level_than_the_top_is_refused(project, tmp_path):
         make_release(project, in_batches(table()), "Clinic A", tmp_path / "out", "csv", Silent())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [

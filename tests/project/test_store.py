@@ -321,7 +321,7 @@ def test_an_entry_and_a_document_are_recorded_together_or_not_at_all(tmp_path):
         again.close()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_project_of_a_process_that_was_killed_keeps_what_was_saved(tmp_path, read_only):
     """The process dies in a change so large that half of it is in the file already."""

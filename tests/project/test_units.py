@@ -133,6 +133,7 @@ def test_the_loss_of_a_unit_recomputed_from_the_files_is_what_was_stated(release
         }
 
 
+@pytest.mark.slow
 def test_pooling_a_household_s_rows_restores_no_more_than_one_draw(survey):
     frame = survey.assign(region=survey["household"])
     table, document = Table(frame), protected(frame, 9)

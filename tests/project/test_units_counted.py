@@ -79,7 +79,7 @@ def units_per_class(rows, truth, columns):
     return joined.groupby(columns, dropna=False)["household"].transform("nunique"), joined
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("most_rows", [9, 2])
 def test_every_class_of_an_exported_file_has_rows_of_k_households(tmp_path, most_rows):
     frame = with_ages()
@@ -137,7 +137,7 @@ def test_a_k_above_the_number_of_units_is_refused_by_name():
     assert f"belong to {k - 1} units" in seen.problem
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("most_rows", [9, 2])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_unique_units_are_those_that_pandas_counts_among_the_rows_that_leave(most_rows, seed):
@@ -191,6 +191,7 @@ def test_five_rows_of_one_household_that_are_alike_are_found_before_a_release():
     assert not any("are unique" in f.sentence for each in found for f in each.findings)
 
 
+@pytest.mark.slow
 def test_what_dropping_a_column_reaches_is_estimated_within_its_error():
     frame = with_ages(40_000).assign(tag=lambda f: f["tag"] % 20_000)
     document = surveyed(frame, asked={})
@@ -204,6 +205,7 @@ def test_what_dropping_a_column_reaches_is_estimated_within_its_error():
     assert abs(found.rows - alone.sum()) <= 3 * found.error
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suppressed", [Suppressed.DROPPED, Suppressed.STARRED])
 def test_a_published_table_keeps_k_households_in_every_class(tmp_path, suppressed):
     frame = with_ages(200).drop(columns="rent")

@@ -191,6 +191,7 @@ def test_records_that_are_told_apart_by_a_key_verify(tmp_path):
         assert verify(keyed, path).holds
 
 
+@pytest.mark.slow
 def test_a_numeric_source_in_decimals_of_any_precision_verifies(tmp_path):
     table = a_table()
     frame = table.frame.assign(income=(np.arange(ROWS) / 7).astype(np.float32))

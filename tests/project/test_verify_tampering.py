@@ -301,6 +301,7 @@ def described_otherwise(path):
     (path / "datapackage.json").write_text(json.dumps(package))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", [in_other_order, altered, described_otherwise, zipped])
 def test_a_table_read_in_parts_tells_the_same_as_one_in_memory(
     project, tmp_path, monkeypatch, change

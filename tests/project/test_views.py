@@ -111,6 +111,7 @@ def test_a_recipient_is_told_the_levels_and_the_k(released):
     assert "view" not in json.loads((paths["Clinic A"] / "datapackage.json").read_text())["sfumato"]
 
 
+@pytest.mark.slow
 def test_releases_with_views_verify_and_are_traced(released):
     project, paths, _ = released
     for path in paths.values():
@@ -218,6 +219,7 @@ def test_who_is_trusted_less_follows_when_a_level_is_raised_and_the_other_way_ro
     assert followed == ("Clinic D", "Institute B")
 
 
+@pytest.mark.slow
 def test_nodes_that_may_not_keep_what_is_stated_never_do():
     document = coarse({"Public C": (20, 0.05)})
     keeping = may_keep(document, in_batches(a_table()), "Public C", Silent())
@@ -392,6 +394,7 @@ def test_what_is_important_is_kept_of_many_quasi_identifiers(many_columns):
     assert found.recipients[0].view.levels["citizenship"] == 0
 
 
+@pytest.mark.slow
 def test_what_each_further_column_costs_is_what_showing_it_comes_to(many_columns):
     document, table = many_columns
     found = find_views(document, table, Silent())

@@ -103,7 +103,7 @@ def bundle(project, frame, folder, form, labels=None):
     return {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(6)
 @pytest.mark.turns(3)
 @pytest.mark.parametrize(("kind", "form"), crossed([*COLUMNS], FORMATS))
 def test_rows_that_stay_behind_leave_no_trace(tmp_path, kind, form):
@@ -137,7 +137,7 @@ ALIKE = {
 """How a column is coarsened, and two lists of values that it shows alike."""
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.turns(3)
 @pytest.mark.parametrize(("kind", "form"), crossed([*ALIKE], FORMATS))
 def test_values_that_are_coarsened_alike_leave_alike(tmp_path, kind, form):
@@ -177,6 +177,7 @@ LABELS = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("dtype", LABELS)
 @pytest.mark.parametrize("behind", [True, False])
 def test_labels_are_all_values_where_each_row_that_leaves_has_one(tmp_path, dtype, behind):

@@ -137,6 +137,7 @@ def test_a_pool_asks_only_what_enough_records_answer() -> None:
         assert block.truth[0] == (rows & (codes == block.values[0])).sum()
 
 
+@pytest.mark.slow
 def test_a_pool_follows_the_law_of_drawing_and_throwing_away() -> None:
     _, _, table = grouped()
     pool = query_pool(table, Silent(), count=20_000, selectivity=0.02)

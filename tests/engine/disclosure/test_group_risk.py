@@ -135,6 +135,7 @@ def test_per_value_limits_are_tested_by_true_errors_alone() -> None:
         group_risk(grouped(), matrix, RiskLimits(rule=PrivacyTest.CHERNOFF), Silent())
 
 
+@pytest.mark.slow
 def test_every_value_of_a_group_counts_where_values_are_treated_differently() -> None:
     whole, limits = grouped(), RiskLimits()
     matrix = RetentionMatrix(np.array([0.3, 0.6, 0.6, 0.6, 0.8, 0.8]))
@@ -146,6 +147,7 @@ def test_every_value_of_a_group_counts_where_values_are_treated_differently() ->
     assert abs(risk.total.groups - counted) <= 5
 
 
+@pytest.mark.slow
 def test_approximate_tails_count_as_many_groups_as_the_exact_ones() -> None:
     whole, uniform = grouped(), uniform_matrix(0.6, 6)
     exact = group_risk(whole, uniform, RiskLimits(), Silent())
@@ -262,6 +264,7 @@ def test_a_groups_estimate_scatters_as_its_spread_says() -> None:
     assert fewer.spread[0] > 1.9 * view.spread[0]
 
 
+@pytest.mark.slow
 def test_draws_at_a_lower_level_give_the_variance_that_copies_have() -> None:
     rng = np.random.default_rng(6)
     size, drawn, count, top, low, m = 60, 20, 30, 0.6, 0.3, 5

@@ -138,6 +138,7 @@ def trials(count: int) -> Counter:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rule", list(MixingRule))
 def test_who_mixed_a_file_and_how_is_found(rule):
     rng = np.random.default_rng(5)

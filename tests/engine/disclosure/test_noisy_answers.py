@@ -49,6 +49,7 @@ def test_the_published_numbers_of_cases_are_what_chance_makes_of_the_exact_tails
             assert abs(found - 100 * chance) < 4.0 * spread + 1.0
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=tried(32))
 @given(
     size=st.integers(1, 300),

@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 import scipy
 from scipy import stats
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import cross_val_predict
 
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback, Silent
@@ -25,6 +22,9 @@ from sfumato.engine.disclosure.open_columns import (
 from sfumato.engine.disclosure.open_features import UnperturbedColumn
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from tests.late import LateModule
+
+sklearn = LateModule("sklearn")
 
 ROWS = 3_000
 WITHIN_90 = stats.norm.ppf(0.95)
@@ -81,6 +81,7 @@ def test_a_sum_of_open_columns_is_told_exactly(shown):
     assert {name for name, _ in found.telling} == {"y", "z"}
 
 
+@pytest.mark.slow
 def test_a_household_number_tells_nothing_of_households_that_were_never_seen(shown, rng):
     home = shown["home"]
     everything = np.arange(ROWS)
@@ -127,12 +128,15 @@ def test_the_width_holds_90_in_100_of_what_the_estimate_leaves(shown, rng):
     assert right_within(found.numbers, found.without) >= 0.9
 
 
+@pytest.mark.slow
 def test_a_curve_is_told_as_well_as_a_forest_tells_it(shown, rng):
     target = 5.0 * np.sin(2.0 * shown["x"]) + shown["kind"] % 3 + rng.normal(0.0, 0.5, ROWS)
     found = numbers(target, *columns(shown, "x", "kind", "y"))
     table = np.column_stack([shown["x"], shown["kind"], shown["y"]])
-    forest = RandomForestRegressor(40, min_samples_leaf=5, random_state=0, n_jobs=1)
-    theirs = cross_val_predict(forest, table, target, cv=3)
+    forest = sklearn.ensemble.RandomForestRegressor(
+        40, min_samples_leaf=5, random_state=0, n_jobs=1
+    )
+    theirs = sklearn.model_selection.cross_val_predict(forest, table, target, cv=3)
     for share in (0.85, 0.9, 0.95):
         ours = np.quantile(np.abs(found.left), share)
         assert ours < 1.1 * np.quantile(np.abs(target - theirs), share)
@@ -142,7 +146,9 @@ def test_the_linear_estimate_is_that_of_least_squares(shown, rng):
     target = 2.0 * shown["x"] + 0.001 * shown["y"] + rng.normal(size=ROWS)
     found = numbers(target, *columns(shown, "x", "y"))
     table = np.column_stack([shown["x"], shown["y"]])
-    off = target - cross_val_predict(LinearRegression(), table, target, cv=3)
+    off = target - sklearn.model_selection.cross_val_predict(
+        sklearn.linear_model.LinearRegression(), table, target, cv=3
+    )
     assert found.explained[0] == pytest.approx(1.0 - off.var() / target.var(), abs=0.005)
     assert right_within(off, found.linear) == pytest.approx(0.9, abs=0.01)
 
@@ -185,8 +191,12 @@ def test_guesses_come_near_the_best_there_is(shown, banded):
     assert best - 0.03 < found.guessed < best + found.error
     assert found.without == pytest.approx(np.bincount(banded).max() / ROWS)
     assert [name for name, _ in found.telling] == ["x"]
-    forest = RandomForestClassifier(40, min_samples_leaf=5, random_state=0, n_jobs=1)
-    theirs = cross_val_predict(forest, shown["x"][:, np.newaxis], banded, cv=3)
+    forest = sklearn.ensemble.RandomForestClassifier(
+        40, min_samples_leaf=5, random_state=0, n_jobs=1
+    )
+    theirs = sklearn.model_selection.cross_val_predict(
+        forest, shown["x"][:, np.newaxis], banded, cv=3
+    )
     assert found.guessed > (theirs == banded).mean() - 0.01
 
 
@@ -266,6 +276,7 @@ def test_the_work_stops_when_asked(shown):
         )
 
 
+@pytest.mark.slow
 def test_of_many_columns_those_that_tell_are_named(rng):
     rows = 2_000
     noise = [UnperturbedColumn(f"n{i}", None, rng.integers(0, 60, rows)) for i in range(30)]

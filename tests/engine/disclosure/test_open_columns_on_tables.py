@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold, cross_val_predict
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.open_columns import estimate_numbers, estimate_values
 from sfumato.engine.disclosure.open_features import UnperturbedColumn
 from tests.data import shared_data
+from tests.late import LateModule
 from tests.samples.tables import companies, households, visits
+
+sklearn = LateModule("sklearn")
 
 SLACK = 0.03
 """Of 3,000 records a share is off by 0.009 (one standard error), and both estimates learn."""
@@ -52,11 +52,21 @@ def test_values_are_guessed_as_often_as_a_forest_guesses_them(name):
     columns, features = opened(frame, public)
     everything = np.arange(len(frame))
     found = estimate_values("told", codes, len(domain), columns, everything, Silent())
-    forest = RandomForestClassifier(60, min_samples_leaf=10, random_state=0, n_jobs=1)
-    theirs = float((cross_val_predict(forest, features, codes, cv=KFold(3)) == codes).mean())
+    forest = sklearn.ensemble.RandomForestClassifier(
+        60, min_samples_leaf=10, random_state=0, n_jobs=1
+    )
+    theirs = float(
+        (
+            sklearn.model_selection.cross_val_predict(
+                forest, features, codes, cv=sklearn.model_selection.KFold(3)
+            )
+            == codes
+        ).mean()
+    )
     assert found.guessed == pytest.approx(max(theirs, found.without), abs=SLACK)
 
 
+@pytest.mark.slow
 def test_a_sum_in_the_books_of_companies_is_told_as_by_least_squares():
     frame = companies()
     columns, features = opened(frame, ("revenue", "costs", "staff"))
@@ -64,7 +74,12 @@ def test_a_sum_in_the_books_of_companies_is_told_as_by_least_squares():
     for name in ("result", "wages"):
         numbers = frame[name].to_numpy(np.float64)
         found = estimate_numbers(name, numbers, columns, everything, Silent())
-        off = np.abs(numbers - cross_val_predict(LinearRegression(), features, numbers, cv=3))
+        off = np.abs(
+            numbers
+            - sklearn.model_selection.cross_val_predict(
+                sklearn.linear_model.LinearRegression(), features, numbers, cv=3
+            )
+        )
         theirs = float(np.quantile(off, 0.9))
         assert found.linear == pytest.approx(theirs, rel=0.05, abs=1e-6 * numbers.std())
     assert found.linear < 0.8 * found.without

@@ -65,6 +65,7 @@ def records(frequencies, count=300):
     return true, np.bincount(true, minlength=len(frequencies)) / len(true)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", LADDERS)
 @pytest.mark.parametrize("cells", [engine.MOST_CELLS, 0])
 def test_every_record_has_the_probability_of_the_definition(monkeypatch, name, cells):

@@ -108,7 +108,7 @@ def test_at_the_top_the_law_of_a_protected_group_is_that_of_its_sample():
     assert np.allclose(found.lower, direct.lower, rtol=0, atol=1e-12)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [1.0, 0.4])
 def test_large_joined_groups_are_added_up_within_their_reach(share):
     rng = np.random.default_rng(9)
@@ -141,7 +141,7 @@ def group_law(size, own, sample, how):
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", list(GroupSampling))
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_a_hundred_thousand_releases_miss_as_often_as_the_law_says(sampling, share):

@@ -154,6 +154,7 @@ def test_a_file_from_elsewhere_names_nobody(public: Codes, clear: list[Codes]) -
     assert leak.altered > 0.99
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kept", [1.0, 0.9, 0.5, 0.1])
 def test_the_table_itself_or_another_perturbation_of_it_is_put_down_to_nobody(
     public: Codes, kept: float
@@ -243,7 +244,7 @@ def test_the_rows_computed_for_near_levels_suffice(public: Codes) -> None:
     assert trials.success(leaks) >= 0.93
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [(0.97, 0.5), (0.9, 0.1)])
 def test_the_rows_computed_suffice_beside_the_table_too(
     public: Codes, levels: tuple[float, float]

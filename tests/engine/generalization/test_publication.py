@@ -30,6 +30,7 @@ from tests.engine.generalization.tables import (
 from tests.thorough import tried
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @given(table=coded_tables(), suppression=st.sampled_from([0.0, 0.3]), choice=st.integers(0, 5))
 @settings(max_examples=8, deadline=None)

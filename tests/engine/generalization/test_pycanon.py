@@ -32,7 +32,7 @@ CRITERIA = (
 )
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("criterion", CRITERIA, ids=str)
 def test_pycanon_measures_the_same_in_what_is_published(criterion):
     table = census(3000).only(("age", "education", "race"))

@@ -47,6 +47,7 @@ def searched(table, criteria, suppression=0.0, others=()):
         assume(False)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @pytest.mark.parametrize("suppression", [0.0, 0.2, 0.8])
 @given(table=coded_tables(), choice=st.integers(0, 5))
@@ -75,6 +76,7 @@ def test_beside_others_the_search_finds_what_all_combinations_find(table, seed, 
     assert np.array_equal(found.safe, brute_force(table, criteria, allowed, others))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", [None, "distinct", "recursive"])
 @pytest.mark.parametrize("suppression", [0.0, 0.2, 0.6])
 @given(
@@ -287,7 +289,7 @@ def test_what_no_generalization_can_keep_is_refused_with_what_would_help(
     assert raised.value.remedy
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @pytest.mark.parametrize("suppression", [0.0, 0.3])
 @given(table=coded_tables(), several=st.integers(0, 3), seed=st.integers(0, 99))

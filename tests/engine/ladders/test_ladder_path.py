@@ -46,6 +46,7 @@ def test_a_path_starts_with_the_original_and_goes_down_by_changes():
         assert step.code != before.code
 
 
+@pytest.mark.slow
 def test_a_record_changes_about_as_often_as_lemma_2_says():
     """The lemma: fewer than ln(1/c) changes down to level c, on average."""
     lowest, size, records = 0.05, 4, 300

@@ -46,7 +46,7 @@ LOW = 2**64 - 1
 SIZES = [*range(1, 300), 511, 512, 513, 999, 4096, 20_000, 32_769, 65_535, 65_536, 65_537, 10**6]
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [0, ALL], ids=["every bit 0", "every bit 1"])
 @pytest.mark.parametrize("level", [0.0, 0.9, 0.5, 0.001, 1e-7])
 def test_the_words_at_the_edges_give_values_inside_the_domain(word, level):
@@ -101,7 +101,7 @@ RARE = {
 }
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", RARE)
 @pytest.mark.parametrize("size", [6, 200, 70_000, 3 * 2**29 - 5])
 def test_rare_draws_show_what_the_slow_reference_says(case, size):

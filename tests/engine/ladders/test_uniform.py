@@ -52,7 +52,7 @@ def test_every_record_shows_what_the_slow_reference_says(data, size, level, secr
     assert shown.tolist() == [release_one(key, *record, size, level) for record in records]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.9, 0.5, 0.01])
 def test_many_records_at_a_level_show_what_the_slow_reference_says(level):
     """Enough records to meet every rare case, such as four events in a cell."""

@@ -118,7 +118,7 @@ def test_standard_errors_hold_for_few_records(records, retention):
     assert np.std(scores, axis=0).max() < 1.2
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("retention", [MIXED, np.full(6, 0.3)])
 def test_estimates_are_unbiased_with_the_stated_errors(retention):
     """4,000 releases of one table; each bound is five standard errors: alarms once in 1e6."""
@@ -138,6 +138,7 @@ def test_estimates_are_unbiased_with_the_stated_errors(retention):
     assert np.all(np.abs(found.std(axis=0) / expected - 1) < 5 / math.sqrt(2 * rounds))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", list(Target))
 def test_intervals_cover_what_they_are_about(target):
     """1,500 releases, 6 values: 90 % intervals cover within five standard errors."""

@@ -63,6 +63,7 @@ def test_intervals_for_a_small_files_records_hold_every_count_often_enough(
     assert worst_coverage(records, retention, size, Target.TABLE, truths) >= 0.95
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("size", [2, 10, 50])
 @pytest.mark.parametrize(("records", "retention"), SMALL)
 def test_intervals_for_a_population_hold_every_share_often_enough(records, retention, size):

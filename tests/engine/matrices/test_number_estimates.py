@@ -61,6 +61,7 @@ def test_means_are_right_and_their_errors_too(target):
     check_unbiased(values, errors, truth)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", Target)
 def test_covariances_are_right_and_their_errors_too(target):
     table, values, errors = repeated(lambda y: estimate_covariance(y, NOISE, target), target)

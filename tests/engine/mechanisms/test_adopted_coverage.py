@@ -29,7 +29,7 @@ PRIOR = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
 
 
 @pytest.mark.turns(3)
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("having", HAVING)
 def test_equation_2_holds_for_a_record_whichever_earlier_releases_have_it(having):
     """Exactly, for every coalition and all that it can see.
@@ -124,7 +124,7 @@ def test_records_show_at_the_level_of_a_file_what_it_shows_and_else_something_ne
     assert abs((shown[~has] == 0).mean() - (0.6 + 0.4 / SIZE)) < 0.02
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("pattern", list(product([False, True], repeat=2)))
 def test_every_part_of_the_records_has_the_law_of_one_ladder(pattern):
     """Joint counts of five levels among the records that the same files have: a chi-square test."""

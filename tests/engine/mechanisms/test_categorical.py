@@ -188,6 +188,7 @@ def test_released_records_follow_the_law_of_the_chain(case):
     assert statistic < freedom + 4.9 * math.sqrt(2 * freedom) + 12
 
 
+@pytest.mark.few(3)
 @every
 def test_sound_releases_and_pairs_pass_their_checks_and_others_do_not(case):
     mechanism = case.mechanism

@@ -182,6 +182,7 @@ def test_a_part_of_a_long_table_tells_what_all_of_it_tells(monkeypatch):
     assert exact_relations(Table(frame), list(frame), Silent()) == whole
 
 
+@pytest.mark.slow
 def test_among_many_columns_exactly_those_are_found_that_hold_in_every_row():
     rng = np.random.default_rng(8)
     rows = 600

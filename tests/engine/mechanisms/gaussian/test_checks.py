@@ -149,6 +149,7 @@ def test_rows_texts_and_gaps_that_do_not_fit_are_told_with_their_row_and_no_valu
 # ----- pairs
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("levels", [(0.05, 1.0), (1.0, 1.05), (0.3, 6.0)])
 @pytest.mark.parametrize("form", FORMS)
 def test_two_rungs_of_a_ladder_pass(form, levels):

@@ -253,6 +253,7 @@ def test_spreads_can_be_stated_without_asking_the_table():
         GAUSSIAN.complete_settings(attributes, {"spreads": {"x": 10}}, NOISE)
 
 
+@pytest.mark.slow
 def test_no_size_is_wrong_by_orders_of_magnitude_in_300_tables():
     draw = np.random.default_rng(3)
     attributes = attributes_of(number_columns(x=draw.normal(50.0, 10.0, 1_000)))

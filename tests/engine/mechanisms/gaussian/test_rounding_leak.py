@@ -64,7 +64,7 @@ def ages(rows=3000):
     return np.clip(draw.normal(40, 13, rows), 17, 90).round()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [30.0, 1.0])
 def test_a_leak_lies_between_the_best_rounded_copy_and_the_best_unrounded_one(step):
     found = rounding_leak(ages(), 13.0, [1.0, 0.25, 0.5, 2.0], NumberForm(step), Silent())
@@ -146,6 +146,7 @@ def test_bounds_and_steps_of_any_size_are_reckoned_with(form, levels):
         assert chances == pytest.approx(wanted, abs=0.01), shown[:, row]
 
 
+@pytest.mark.slow
 def test_where_the_numbers_lie_does_not_matter():
     """Moments of time, in seconds since 1970, that differ by minutes."""
     form, times = NumberForm(60.0, -120.0), 13.0 * (ages(900) - 40.0)

@@ -155,6 +155,7 @@ def test_estimates_are_unbiased_and_their_variance_is_that_of_the_law():
     assert estimate.standard_errors == pytest.approx(np.sqrt(variance / estimate.records), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_pooling_rows_of_a_unit_tells_more_the_more_rows_there_are():
     matrix, prior = HadamardMatrix(0.5, SymbolSets(100)), np.full(100, 1 / 100)
     one, three = (float(chances(matrix, prior, rows)[0] @ prior) for rows in (1, 3))

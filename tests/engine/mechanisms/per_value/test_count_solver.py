@@ -143,6 +143,7 @@ def test_more_of_any_value_never_tells_less():
             assert error_of_shares(more, shares) <= before * (1.0 + 1e-12)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mode", BreachMode)
 @pytest.mark.parametrize("seed", range(8))
 def test_it_keeps_the_limits_and_is_never_worse_than_uniform_or_the_papers_optimum(mode, seed):

@@ -80,7 +80,7 @@ def worst_odds(epsilon):
     return up, down
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 0.1])
 def test_profile_and_value_together_keep_every_limit(epsilon):
     settings = {**LIMITS, "frequencies": "noisy", "frequencies_epsilon": epsilon}

@@ -96,6 +96,7 @@ def programs(draw):
     return np.array(weights) / sum(weights), np.array(gammas)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", list(BreachMode))
 @given(program=programs())
 @settings(deadline=None, max_examples=tried(60))
@@ -136,6 +137,7 @@ def test_the_tolerance_rule_leaves_frequent_values_unlimited():
     assert gammas[1:] == pytest.approx([gamma_for_rho(0.3, 0.6), gamma_for_rho(0.1, 0.2), 2.0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", list(BreachMode))
 @given(gamma=st.floats(1.0001, 1e6), size=st.integers(2, 60))
 @settings(deadline=None, max_examples=tried(60))
@@ -182,7 +184,7 @@ def test_the_limit_that_binds_holds_the_others_and_costs_what_a_linear_program_s
     assert worst.kept_if_looser == pytest.approx(optimum * 3 / 4 + 1 / 4)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(BreachMode))
 def test_no_limit_that_is_not_named_would_gain_anything_if_it_were_looser(mode):
     rng = np.random.default_rng(4)

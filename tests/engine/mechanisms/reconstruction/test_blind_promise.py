@@ -77,7 +77,7 @@ def keeps(above, below, delta):
     return (least >= delta - 1e-9) | (most >= 1 - delta - 1e-9)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_each_side_is_kept_for_every_group_of_up_to_60_records(setting):
     sizes = range(1, 61)
@@ -86,7 +86,7 @@ def test_each_side_is_kept_for_every_group_of_up_to_60_records(setting):
         assert keeps(above, below, float(setting[3])).all(), size
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_each_side_is_kept_for_every_group_of_some_hundred_records(setting):
     rng = np.random.default_rng(11)

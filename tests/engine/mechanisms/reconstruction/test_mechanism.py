@@ -42,6 +42,7 @@ def settings(column, **changes):
     return {**MECHANISM.default_settings((column.attribute,)), **changes}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("rule", RULES)
 def test_a_release_and_its_garblings_pass_their_checks(column, rule, sampling):

@@ -23,6 +23,7 @@ def crowd(rows: int = 8_000) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, skewed.astype(np.uint8)
 
 
+@pytest.mark.slow
 def test_errors_fall_with_p_and_size_and_protection_costs_a_little() -> None:
     frame, codes = crowd()
     whole = grouped_values(micro_groups(frame, ["sex", "age"], Silent()), codes, 6)
@@ -46,6 +47,7 @@ def test_errors_fall_with_p_and_size_and_protection_costs_a_little() -> None:
     assert at_start.exact > at_start.published
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sampling", ["blind", "published"])
 def test_each_mode_costs_what_its_curve_says_at_that_place(sampling: str) -> None:
     frame, codes = crowd()
@@ -63,6 +65,7 @@ def test_each_mode_costs_what_its_curve_says_at_that_place(sampling: str) -> Non
     assert same.plain < told["exact", "published"] < same.exact
 
 
+@pytest.mark.slow
 def test_limits_that_cannot_be_kept_leave_a_gap() -> None:
     frame, codes = crowd(1_000)
     whole = grouped_values(micro_groups(frame, ["sex"], Silent()), codes, 6)

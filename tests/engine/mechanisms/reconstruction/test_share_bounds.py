@@ -48,6 +48,7 @@ def chances(epsilon, reach):
     return size / ((1 + exp(-epsilon)) / (1 - exp(-epsilon)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("domain", "share"), [(10, 0.4), (4, 0.6)])
 def test_each_side_is_kept_for_every_composition_within_a_stated_share(domain, share):
     bound = limits(domain, shares="stated", largest_share=share, least_records=12)

@@ -67,7 +67,7 @@ def test_as_published_every_value_of_every_group_keeps_its_tails(counts, retenti
         assert low >= Fraction(str(delta)) - Fraction(1, 10**9) or high >= 1 - Fraction(str(delta))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [BLIND, replace(BLIND, epsilon=0.5, delta=0.1)])
 def test_how_many_are_drawn_of_a_group_does_not_depend_on_the_sizes_of_others(limits):
     sizes = np.array([1, 2, 5, 7, 12, 40, 41, 77, 300, 5000])
@@ -77,7 +77,7 @@ def test_how_many_are_drawn_of_a_group_does_not_depend_on_the_sizes_of_others(li
         assert sizes_of(limits, [size - 1, 1]).tolist() == [drawn]
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("delta", [0.1, 0.17, 0.3])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 8])
 def test_blindly_the_promise_holds_for_whatever_a_group_holds_and_for_no_larger_draw(size, delta):
@@ -129,7 +129,7 @@ def test_blindly_nothing_but_a_groups_size_decides():
     assert all(np.array_equal(found[0], other) for other in found[1:])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", list(GroupSampling))
 @pytest.mark.parametrize("counts", [(9, 3), (12, 0), (6, 5, 4)])
 def test_a_hundred_thousand_repetitions_miss_as_often_as_promised(counts, sampling):
@@ -208,7 +208,7 @@ def test_asking_about_some_counts_finds_what_asking_about_all_does(retention, ep
             assert everywhere == (sample == drawn)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("delta", [0.01, 0.1])
 def test_no_sample_above_the_chernoff_bound_keeps_the_promise(share, delta):
