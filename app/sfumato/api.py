@@ -43,7 +43,7 @@ from sfumato.project.verification.verify import VerificationReport
 from sfumato.resources import resource_path
 
 if TYPE_CHECKING:
-    from sfumato.project.verification.leak_report import LeakReport
+    from sfumato.project.verification.leak import LeakReport
 
 MEMORY = 1e9
 """How much memory a table may take before it is read in parts, in bytes."""

@@ -9,13 +9,16 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from threading import RLock
+from types import ModuleType
+from typing import Any, Final
 
 import sfumato
 from sfumato.commands import COMMANDS, command_called
 from sfumato.commands.shared.command import Command, ExitCode, Terminal
-from sfumato.commands.shared.late import imported_late
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.formats.errors import CannotOpen, FileError
 from sfumato.formats.files import printable
@@ -74,7 +77,7 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
             for template in (error.what_template, error.remedy_template)
         )
         terminal.note(f"sfumato: {what}" + (f"\n  {remedy}" if remedy else ""))
-        if isinstance(error, FileError) and _reads_as_told(parsed):
+        if isinstance(error, FileError) and parsed.command and parsed.reads(parsed):
             from sfumato.commands.shared.remarks import lines_of_ways  # noqa: PLC0415
 
             for line in lines_of_ways(error):
@@ -92,11 +95,6 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
         told = _refused_by_the_system(error)
         terminal.note(told or _fault(error))
         return ExitCode.EXPECTED_ERROR if told else ExitCode.FAULT
-
-
-def _reads_as_told(parsed: argparse.Namespace) -> bool:
-    """Whether a command reads a table by options of how that is to be done."""
-    return "column_types" in parsed and getattr(parsed, "new_edition", "") is not None
 
 
 def _ran(parsed: argparse.Namespace, terminal: Terminal) -> int:
@@ -216,7 +214,7 @@ def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.Argume
             command = command_called(name)
             described.epilog = _examples(command)
             command.add_to(described)
-            described.set_defaults(run=command.run)
+            described.set_defaults(run=command.run, reads=command.reads)
     return parser
 
 
@@ -283,3 +281,37 @@ def _fault(error: Exception) -> str:
     )
     remedy = translated("Please report this line. What was saved before is safe.")
     return f"sfumato: {what}\n  {remedy}"
+
+
+_IMPORTING = RLock()
+"""Two threads may be the first to ask at once."""
+
+
+def imported_late(name: str) -> None:
+    """Let a library be imported when something of it is first asked for, if it was not yet.
+
+    Python's own `importlib.util.LazyLoader` is not made for several threads in version 3.11.
+    """
+    if name not in sys.modules and (spec := find_spec(name)) is not None:
+        stand_in = _StandIn(name)
+        stand_in.__spec__ = spec
+        sys.modules[name] = stand_in
+
+
+class _StandIn(ModuleType):
+    """Stands where a library is imported from, and has whatever the library has."""
+
+    def __getattr__(self, name: str) -> Any:
+        with _IMPORTING:
+            if sys.modules.get(self.__name__) is self:
+                del sys.modules[self.__name__]
+                try:
+                    import_module(self.__name__)
+                except BaseException:  # of a command that is cancelled just then, too
+                    sys.modules[self.__name__] = self
+                    raise
+        found = getattr(sys.modules[self.__name__], name)
+        # What is Python's own differs from one module to the other.
+        if not name.startswith("__"):
+            setattr(self, name, found)
+        return found

@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.analysis import all_rows
 from sfumato.analysis.all_rows import rows_of
-from sfumato.analysis.audit_answers import answers, subjects_of
+from sfumato.analysis.audit_answers import answers
 from sfumato.analysis.audit_inputs import inputs_of
 from sfumato.analysis.coalitions.holdings import ReleaseBasis, holdings_of
 from sfumato.analysis.coalitions.restored_files import weigh_held
@@ -20,6 +20,7 @@ from sfumato.analysis.disclosure.small_groups import (
     answer_curves,
     answer_risk,
     promised_limits,
+    subjects_of,
     with_released,
     with_remedies,
 )

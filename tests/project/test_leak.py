@@ -15,8 +15,7 @@ from sfumato.engine.disclosure.tracing import FALSE_ALARM
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.project.errors import NotTraceable
-from sfumato.project.verification.leak import read_leak, trace_file
-from sfumato.project.verification.leak_report import LeakReport
+from sfumato.project.verification.leak import LeakReport, read_leak, trace_file
 from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.test_long_leak import VIEWS, released, told, two_recipients

@@ -13,7 +13,7 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
-from sfumato.project.verification import leak_rows
+from sfumato.project.verification import leak_comparison
 from sfumato.project.verification.compared import differing
 from sfumato.project.verification.leak import read_leak, trace_file
 from tests.in_batches import in_batches
@@ -100,7 +100,7 @@ def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, 
             wanted = told(trace_file(project, in_batches(whole_of(project)), leak, Silent()))
             assert told(trace_file(project, long_of(project), leak, Silent())) == wanted, name
             verdicts[name] = wanted[-1]
-        monkeypatch.setattr(leak_rows, "MOST_ALIKE", 30)
+        monkeypatch.setattr(leak_comparison, "MOST_ALIKE", 30)
         with pytest.raises(TableError, match="More than 30 rows of the table are like"):
             trace_file(project, long_of(project), Table(frame), Silent())
     for name in ("all", "some rows"):

@@ -12,8 +12,7 @@ from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.errors import NotTraceable
-from sfumato.project.verification.leak import trace_file
-from sfumato.project.verification.leak_report import LeakReport
+from sfumato.project.verification.leak import LeakReport, trace_file
 from tests.in_batches import in_batches
 from tests.project.verifying import a_document, a_table, new_project, release
 

@@ -73,7 +73,7 @@ PICTURES = (
     HelpPicture(
         "readiness",
         "releases-grave",
-        _inside("sfumato.ui.panels.releases.readiness_grid", "ReadinessGrid"),
+        _inside("sfumato.ui.panels.releases.readiness_card", "ReadinessGrid"),
     ),
 )
 

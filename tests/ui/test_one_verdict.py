@@ -25,7 +25,7 @@ from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.panels.releases.readiness_grid import ReadinessGrid
+from sfumato.ui.panels.releases.readiness_card import ReadinessGrid
 from sfumato.ui.shell.guarantee_card import WIDE, GuaranteeCard, RecipientSummary
 from sfumato.ui.widgets.layout import ElidedLabel
 from tests.ui.clinic import LEVELS, clinic_table, open_clinic, protected, save_clinic, wait_for_jobs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.ui.panels.releases.readiness_grid import _Grid
+from sfumato.ui.panels.releases.readiness_card import _Grid
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading
 from tests.ui.hands import on_screen
 

@@ -45,8 +45,8 @@ from sfumato.project.release.groups import MOST_COMBINATIONS, GroupsInParts
 from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.regenerate import PartOf, Regenerator, columns_for
 from sfumato.project.release.release_columns import (
-    attributes_of,
     check_columns,
+    material_at_hand,
     material_with,
     plan_for,
 )
@@ -171,8 +171,8 @@ class AllRows:
         if not names <= self._attributes.keys():
             check_policy(self.document)
             check_columns(self.document, self._table.columns)
-            if (held := self._table.held_rows()) is not None:  # each row's values are at hand, too
-                self._attributes = attributes_of(self.document, held)
+            if (material := material_at_hand(self.document, self._table)) is not None:
+                self._attributes = material.attributes
                 return self._attributes
             found = self._found(Part(context, 0.0, 0.6))
             for name, column in found.encoded.items():

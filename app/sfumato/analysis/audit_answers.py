@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.answers import Answer, Severity
 from sfumato.analysis.audit_inputs import AuditInputs
 from sfumato.analysis.coalitions.coalitions import guess_of
@@ -24,19 +23,18 @@ from sfumato.analysis.coalitions.holdings import (
 from sfumato.analysis.coarsening.view_checks import broken_views, shown_to
 from sfumato.analysis.disclosure.small_groups import (
     RiskAnswer,
-    RiskSubject,
     estimated_sentence,
     gain_of,
-    grouped_entries,
     person_sentence,
     risk_of_each,
+    subjects_of,
 )
 from sfumato.analysis.findings import Examined, Finding, told_by_open_columns
 from sfumato.analysis.questions import all_questions
 from sfumato.analysis.readiness.column_checks import linked_units
 from sfumato.analysis.readiness.readiness_checks import linked_rows, unique_records
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
@@ -45,7 +43,6 @@ from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.views import coarsening_of, quasi_identifiers
 
 
@@ -76,8 +73,7 @@ def answers(inputs: AuditInputs, context: Context) -> dict[str, Answer]:
     """
     asked = [question for question in all_questions() if question.in_short]
     found = {}
-    for place, question in enumerate(asked):
-        part = Part(context, place / len(asked), (place + 1) / len(asked))
+    for question, part in one_by_one(context, asked):
         try:
             [found[question.name]] = question.answers(inputs, part)
         except SfumatoError as error:
@@ -257,8 +253,7 @@ def answer_groups(inputs: AuditInputs, context: Context) -> Answer:
     """Return how well shares of small groups can be estimated, where that is best."""
     found: list[RiskAnswer] = []
     subjects = subjects_of(inputs.rows, inputs.attributes)
-    for place, subject in enumerate(subjects):
-        part = Part(context, place / len(subjects), (place + 1) / len(subjects))
+    for subject, part in one_by_one(context, subjects):
         found += risk_of_each(subject, part)
     found = [one for one in found if one.shown.trust < 1.0 - TIED]
     if not found:
@@ -323,12 +318,6 @@ def _alike(document: Document, inputs: AuditInputs, names: Sequence[str]) -> lis
     for name, levels in held.items():
         by_levels.setdefault(tuple(levels), []).append(name)
     return next((same for levels, same in by_levels.items() if levels and len(same) > 1), [])
-
-
-def subjects_of(rows: AllRows, attributes: Mapping[str, Attribute]) -> tuple[RiskSubject, ...]:
-    """Return the attributes with a list of values that are protected by themselves."""
-    fitting, knows = grouped_entries(rows.document, attributes), usual_knowledge(rows.document)
-    return tuple(RiskSubject(rows, entry, knows) for entry in fitting.values())
 
 
 ANSWERS: Final[Mapping[str, Callable[[AuditInputs, Context], Answer]]] = {

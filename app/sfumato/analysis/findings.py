@@ -135,6 +135,17 @@ class Remedy:
     levels: Mapping[str, Statement] = field(default_factory=dict, hash=False)
 
 
+def dropping(name: str) -> Remedy:
+    """Return the remedy that a column does not leave."""
+    return Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=name), name)
+
+
+def unique_then(before: int, after: int, error: int = 0) -> Sentence:
+    """Say how many are unique today, and would be; `error` is that of an estimate."""
+    words, about = "{before:,} → {about}{after:,} unique", "≈ " if error else ""
+    return Sentence(words, before=before, about=about, after=after)
+
+
 def said_together(remedies: Sequence[Remedy]) -> str:
     """Say what is done to several columns, as one deed."""
     said: list[str] = []

@@ -35,10 +35,10 @@ COMMANDS: Final = {
         ),
     ),
     "approvers": (
-        "approval",
+        "release",
         Sentence("List or change who approves releases, and whether somebody has to."),
     ),
-    "approve": ("approval", Sentence("Approve a recipient's release, as a second person.")),
+    "approve": ("release", Sentence("Approve a recipient's release, as a second person.")),
     "withdraw": (
         "release",
         Sentence("Say that a release was wrong; the ledger keeps it, with the reason."),
@@ -49,10 +49,10 @@ COMMANDS: Final = {
         Sentence("List the released tables of counts, or make one for a recipient."),
     ),
     "verify": (
-        "verify",
+        "release",
         Sentence("Examine a bundle, or one of its files, against its project, ledger and table."),
     ),
-    "trace": ("verify", Sentence("Say which releases a found file comes from.")),
+    "trace": ("release", Sentence("Say which releases a found file comes from.")),
     "rules": ("project", Sentence("Print a project's rules, or apply others.")),
     "audit": (
         "audit",

@@ -223,4 +223,5 @@ ADOPT = Command(
     ),
     _run,
     ("sfumato adopt clinic.sfumato --attribute diagnosis --file earlier.csv --level 0.4",),
+    reads=lambda _arguments: True,
 )

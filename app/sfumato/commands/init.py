@@ -408,4 +408,5 @@ INIT = Command(
         "sfumato init clinic.sfumato --table old.csv --encoding cp850 --skip-lines 2 --missing NA",
         "sfumato init clinic.sfumato --database clinic.duckdb --table patients",
     ),
+    reads=lambda _arguments: True,
 )

@@ -133,6 +133,7 @@ SOURCE = Command(
         "sfumato source clinic.sfumato --new-edition clinic-december.csv",
         "sfumato source clinic.sfumato --new-edition clinic.csv --column-type postcode=text",
     ),
+    reads=lambda arguments: arguments.new_edition is not None,
 )
 
 
@@ -467,4 +468,5 @@ NEXT = Command(
         "sfumato next clinic.sfumato clinic-december.csv --dry-run",
         "sfumato next clinic.sfumato clinic-december.csv",
     ),
+    reads=lambda _arguments: True,
 )

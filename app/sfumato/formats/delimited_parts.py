@@ -105,21 +105,12 @@ class _Stretch:
                 blocks = records.blocks(names)
             else:
                 blocks = records.blocks_from(self.start, self.end, names)
-            batches = self._typed(blocks, names)
+            readers = {name: self.readers[name] for name in names}
+            batches = _typed(blocks, readers, self.options, self.first)
             if self.kept is not None:
                 bits = np.unpackbits(np.frombuffer(self.kept, dtype=np.uint8)).astype(np.bool_)
                 batches = kept_rows(batches, bits)
             yield from in_blocks(batches, BATCH_ROWS)
-
-    def _typed(
-        self, blocks: Iterable[pa.RecordBatch], names: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
-        row = self.first
-        for block in blocks:
-            arrays = [self.readers[name](block[name], row) for name in names]
-            batch = pa.record_batch(arrays, names=list(names))
-            row += len(block)
-            yield without_escaped_texts(batch) if self.options.escaped_formulas else batch
 
 
 def rows_near(
@@ -141,20 +132,17 @@ def rows_near(
         if records.file != index.file:
             raise TableError("The table changed while it was read.", "Start again.")
 
-        def typed() -> Iterator[pa.RecordBatch]:
-            start = first
+        def meant() -> Iterator[pa.RecordBatch]:
             blocks = records.blocks() if at is None else records.blocks_from(index.offsets[at])
-            for block in blocks:
-                if at is not None and start == first and first_row_of(block) != index.shown[at]:
+            for number, block in enumerate(blocks):
+                if at is not None and number == 0 and first_row_of(block) != index.shown[at]:
                     return  # a quotation mark stands where none is meant
-                arrays = [read(block[name], start) for name, read in readers.items()]
-                batch = pa.record_batch(arrays, names=list(readers))
-                start += len(block)
-                yield without_escaped_texts(batch) if options.escaped_formulas else batch
+                yield block
 
         # What is raised of other rows than are meant quotes values.
         with suppress(FileError, pa.ArrowInvalid, RecordTooLong, KeyError, TableError):
-            return batch_at(in_blocks(typed(), SHOWN_ROWS), first, place, Silent())
+            typed = _typed(meant(), readers, options, first)
+            return batch_at(in_blocks(typed, SHOWN_ROWS), first, place, Silent())
     return None
 
 
@@ -163,26 +151,35 @@ def typed_rows(
     options: ReadOptions,
     block_size: int,
     digest: str,
-    readers: Sequence[ColumnReader],
-    names: Sequence[str],
+    readers: Mapping[str, ColumnReader],
     index: RowIndex | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of some columns of a file that was read before; refuse another one."""
-    start, same = 0, False
+    same = False
     with (
         Records(path, options, block_size, hashed=True, index=index) as again,
-        closing(blocks_of(again, names, block_size)) as blocks,
+        closing(blocks_of(again, list(readers), block_size)) as blocks,
         # Of another file; what is raised quotes values.
         suppress(pa.ArrowInvalid, KeyError, RecordTooLong),
     ):
-        for block in blocks:
-            arrays = [read(block[name], start) for name, read in zip(names, readers, strict=True)]
-            batch = pa.record_batch(arrays, names=list(names))
-            start += len(block)
-            yield without_escaped_texts(batch) if options.escaped_formulas else batch
+        yield from _typed(blocks, readers, options)
         same = again.digest == digest
     if not same:
         raise TableError("The table changed while it was read.", "Start again.")
+
+
+def _typed(
+    blocks: Iterable[pa.RecordBatch],
+    readers: Mapping[str, ColumnReader],
+    options: ReadOptions,
+    start: int = 0,
+) -> Iterator[pa.RecordBatch]:
+    """Yield blocks of texts as what their columns are; `start` is the first row of these."""
+    for block in blocks:
+        arrays = [read(block[name], start) for name, read in readers.items()]
+        batch = pa.record_batch(arrays, names=list(readers))
+        start += len(block)
+        yield without_escaped_texts(batch) if options.escaped_formulas else batch
 
 
 def kept_rows(batches: Iterable[pa.RecordBatch], keep: Mask) -> Iterator[pa.RecordBatch]:

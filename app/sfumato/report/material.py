@@ -17,14 +17,8 @@ from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis, holdings
 from sfumato.analysis.coalitions.pooled_numbers import numbers_coalition, weigh_numbers
 from sfumato.analysis.coarsening.view_checks import seen_by
 from sfumato.analysis.coarsening.views import unique_by_recipient
-from sfumato.analysis.disclosure.group_answer import answer_of_each
 from sfumato.analysis.disclosure.pooled_rows import pooled_rows, repeated_units
 from sfumato.analysis.disclosure.record_losses import losses_by_records
-from sfumato.analysis.disclosure.small_groups import (
-    RiskSubject,
-    grouped_entries,
-    risk_of_each,
-)
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.planning.board import board_rows, example_of, untold_in
 from sfumato.analysis.questions import all_questions
@@ -42,7 +36,7 @@ from sfumato.analysis.unperturbed.open_columns import (
 )
 from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Attribute
 from sfumato.project.count_tables.held import count_tables_in
@@ -52,7 +46,6 @@ from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger import Entry, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
-from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.regenerate import changes_since
 from sfumato.project.release.uniqueness import SampleUniques
 from sfumato.project.store.files import Clock, stamp
@@ -217,7 +210,12 @@ def collect(
     rows = rows_of(document, table, project.keys, (project.path.parent,))
     known = _known(project, table, rows, Part(context, 0.0, 0.3))
     attributes = known.attributes
-    findings = _findings(rows, known, releases, Part(context, 0.3, 0.8))
+    inputs = replace(
+        _inputs(rows, table, releases, known),
+        counts=() if tampering else count_tables_in(entries),
+        losses=partial(losses_by_records, project, table),
+    )
+    findings = _findings(inputs, known, Part(context, 0.3, 0.8))
     units = repeated_units(table, Part(context, 0.8, 0.85))
     pooled = pooled_rows(document, attributes, units, releases, ReleaseBasis.EITHER, Silent())
     policies = TablePolicies(project, table, Part(context, 0.9, 1.0))
@@ -236,13 +234,7 @@ def collect(
         made_at=stamp(clock),
         earlier=_earlier(document, policies, attributes, releases),
         sampled=rows.sampled,
-        sections=_sections(
-            replace(
-                _inputs(rows, table, releases, known),
-                counts=() if tampering else count_tables_in(entries),
-                losses=partial(losses_by_records, project, table),
-            )
-        ),
+        sections=_sections(inputs),
         ways=_ways(document, known),
         found=_found(project, table, known.looked),
     )
@@ -341,39 +333,25 @@ def _known(
 
 
 def _findings(
-    rows: AllRows, known: _KnownFigures, releases: Sequence[ReleaseRecord], context: Context
+    inputs: AuditInputs, known: _KnownFigures, context: Context
 ) -> dict[str, EntryFindings]:
     """Return what is found out about each policy entry."""
-    document, attributes = rows.document, known.attributes
-    grouped = grouped_entries(document, attributes)
+    document, attributes, releases = inputs.document, known.attributes, inputs.releases
     findings, names = {}, [recipient.name for recipient in document.recipients]
-    count = len(document.policy)
-    for place, entry in enumerate(document.policy):
-        part = Part(context, place / count, (place + 1) / count)
+    for entry, part in one_by_one(context, document.policy):
         part.report(0.0, Sentence("Weighing the coalition of everybody with {key}", key=entry.key))
-        held = held_of(document, entry, attributes, releases)
+        everybody = holdings_of(document, entry, attributes, releases, ReleaseBasis.EITHER)
+        held = tuple(each for each in everybody if each.plan.mechanism == entry.mechanism)
         answers = [
             *_together(entry, held, attributes, Part(part, 0.0, 0.5)),
             None if known.open is None else answer_of_entry(known.open, entry.key, names),
         ]
         if len(held) > 1 and (beside := asides(document, entry.key, held, releases)):
             answers.append(Answer(beside, entry=entry.key))
-        if entry.key in grouped:
-            subject = RiskSubject(rows, entry, usual_knowledge(document))
-            answers.append(answer_of_each(risk_of_each(subject, Part(part, 0.5, 1.0))))
+        for question in all_questions():
+            answers += question.of_entry(inputs, entry, Part(part, 0.5, 1.0))
         findings[entry.key] = EntryFindings(held, tuple(filter(None, answers)))
     return findings
-
-
-def held_of(
-    document: Document,
-    entry: PolicyEntry,
-    attributes: Mapping[str, Attribute],
-    releases: Sequence[ReleaseRecord],
-) -> tuple[Holding, ...]:
-    """Return what everybody holds, or will hold, by the entry's present mechanism."""
-    everybody = holdings_of(document, entry, attributes, releases, ReleaseBasis.EITHER)
-    return tuple(each for each in everybody if each.plan.mechanism == entry.mechanism)
 
 
 def _together(

@@ -20,7 +20,7 @@ from sfumato.analysis.coalitions.holdings import (
 )
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, formatted, small_number
 from sfumato.engine.disclosure.best_guess import restored_alone, restored_without
 from sfumato.engine.disclosure.coalition_risk import (
@@ -320,8 +320,7 @@ def report_coalition(
     """
     weighable = [entry for entry in document.policy if _counted(entry, attributes) is not None]
     reports = []
-    for place, entry in enumerate(weighable):
-        part = Part(context, place / len(weighable), (place + 1) / len(weighable))
+    for entry, part in one_by_one(context, weighable):
         members = members_of(document, entry, attributes, releases, basis, names)
         if not members:
             continue

@@ -17,7 +17,7 @@ from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind
 from sfumato.analysis.coalitions.coalitions import difference_told
 from sfumato.analysis.coalitions.holdings import Holding, called
 from sfumato.engine.core.columns import Codes, Value
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.realized_risk import RealizedRisk, RealizedRisks
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
@@ -217,8 +217,7 @@ def _columns(
 ) -> list[Codes]:
     """Return what was released by each plan, codes of shape (n,)."""
     made: dict[float, Codes] = {}
-    for place, plan in enumerate(plans):
-        part = Part(context, place / len(plans), (place + 1) / len(plans))
+    for plan, part in one_by_one(context, plans):
         part.report(0.0, Sentence("Making {key} again", key=plan.key))
         if plan.level not in made:
             mechanism, columns = mechanism_called(plan.mechanism), regenerator.perturbed(plan, part)

@@ -17,7 +17,7 @@ from sfumato.analysis.counted_rows import (
     ShownColumnsOfView,
     ShownGroundRows,
 )
-from sfumato.analysis.findings import About, Examined, Finding, Remedy, RemedyKind
+from sfumato.analysis.findings import About, Examined, Finding, Remedy, RemedyKind, unique_then
 from sfumato.analysis.shown_columns import (
     ClassCounts,
     ColumnView,
@@ -418,15 +418,14 @@ def _figures(view: RaisedView) -> tuple[int, int, float]:
 def _raise(
     examined: Examined, one: _Raised, what: str, before: int, after: int, error: int = 0
 ) -> Remedy:
-    words = "Show {column} at level {level} to {names}: {figures}"
-    figures = "{before:,} → {about}{after:,} unique"
+    told = unique_then(before, after, error)
     if what != "unique":
-        figures = "{before:,} → {about}{after:,} suppressed"
-    told = Sentence(figures, before=before, about="≈ " if error else "", after=after)
+        words = "{before:,} → {about}{after:,} suppressed"
+        told = Sentence(words, before=before, about="", after=after)
     return Remedy(
         RemedyKind.RAISE,
         Sentence(
-            words,
+            "Show {column} at level {level} to {names}: {figures}",
             column=one.column,
             level=one.level,
             names=listed((examined.recipient.name, *one.view.followed)),

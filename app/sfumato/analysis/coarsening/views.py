@@ -455,18 +455,22 @@ def with_importance(document: Document, names: Sequence[str]) -> Document:
     PolicyError
         If a column is no quasi-identifier, or is named twice.
     """
-    known = quasi_identifiers(document)
     for name in names:
-        if name not in known:
-            raise PolicyError(
-                "{column} is not a quasi-identifier.",
-                "Choose one of: {known}.",
-                column=name,
-                known=", ".join(known),
-            )
+        _refuse_others(document, name)
         if list(names).count(name) > 1:
             raise PolicyError("{column} is named twice.", "Name it once.", column=name)
     return replace(document, importance=tuple(names) or None)
+
+
+def _refuse_others(document: Document, name: str) -> None:
+    known = quasi_identifiers(document)
+    if name not in known:
+        raise PolicyError(
+            "{column} is not a quasi-identifier.",
+            "Choose one of: {known}.",
+            column=name,
+            known=", ".join(known),
+        )
 
 
 def by_importance(document: Document) -> tuple[str, ...]:
@@ -530,15 +534,8 @@ def with_levels(
     PolicyError
         If a column is no quasi-identifier, or a level is below 0.
     """
-    known = quasi_identifiers(document)
     for column, level in levels.items():
-        if column not in known:
-            raise PolicyError(
-                "{column} is not a quasi-identifier.",
-                "Choose one of: {known}.",
-                column=column,
-                known=", ".join(known),
-            )
+        _refuse_others(document, column)
         if level < 0:
             raise PolicyError("The level is {level}.", "Choose a level from 0.", level=level)
     if document.recipient(recipient).view is None:

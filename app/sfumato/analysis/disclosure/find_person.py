@@ -27,7 +27,7 @@ from sfumato.analysis.disclosure.person_found import (
 from sfumato.analysis.disclosure.person_rows import fitting_rows
 from sfumato.analysis.other_holders.class_beliefs import belief_in
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.gaussian_attack import Prior, empirical_prior
@@ -171,8 +171,7 @@ class _Asker:
         """Make the released values of the rows again."""
         document, attributes = self._regenerator.document, self._regenerator.attributes()
         self._check_beliefs(document)
-        for place, entry in enumerate(document.policy):
-            part = Part(context, place / len(document.policy), (place + 1) / len(document.policy))
+        for entry, part in one_by_one(context, document.policy):
             chosen = {name: attributes[name] for name in entry.attributes}
             held = members_of(
                 document, entry, chosen, self._releases, self._basis, self._knowledge.holders

@@ -77,12 +77,8 @@ def limits_sentence(limits: RiskLimits) -> Sentence:
     return Sentence(words, epsilon=limits.epsilon, delta=limits.delta, nearly=1.0 - limits.delta)
 
 
-def answer_of_each(found: Sequence[RiskAnswer]) -> Answer | None:
-    """Return which groups each recipient's release gives away; None where none was examined."""
-    return _told(found) if found else None
-
-
-def _told(found: Sequence[RiskAnswer]) -> Answer:
+def answer_of_each(found: Sequence[RiskAnswer]) -> Answer:
+    """Return which groups releases give away, of which at least one was examined."""
     limits, known = found[0].risk.limits, found[0].known
     names = known.grouped.names
     knows = Sentence(
@@ -201,7 +197,7 @@ def groups_table(
 
 def answer_of_one(answer: RiskAnswer) -> Answer:
     """Return what one release gives away, with its riskiest groups, for the custodian's eyes."""
-    told, rows = _told([answer]), np.array(answer.listed, dtype=np.int64)
+    told, rows = answer_of_each([answer]), np.array(answer.listed, dtype=np.int64)
     knows, asked, means = told.sentences
     found, person = estimated_sentence(answer), person_sentence(answer) or means
     if answer.shown.trust >= 1.0:

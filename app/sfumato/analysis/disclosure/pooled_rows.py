@@ -12,7 +12,7 @@ import pandas as pd
 
 from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis, holdings_of
 from sfumato.engine.core.columns import Role
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.pooled_rows import (
     PooledRestoration,
@@ -211,8 +211,7 @@ def pooled_rows(
     sensitive = {column.name for column in document.sensitive}
     usable = [unit for unit in units if unit.column not in sensitive]
     found: list[PooledRows] = []
-    for place, entry in enumerate(known):
-        part = Part(context, place / len(known), (place + 1) / len(known))
+    for entry, part in one_by_one(context, known):
         held = holdings_of(document, entry, attributes, releases, basis)
         for unit in usable:
             for name in entry.attributes:
@@ -378,8 +377,7 @@ def _pooled(
         sampled=len(unit.codes) if unit.every > 1 else 0,
     )
     made = []
-    for place, holding in enumerate(held):
-        part = Part(context, place / len(held), (place + 1) / len(held))
+    for holding, part in one_by_one(context, held):
         if attribute.domain is not None and holding.matrix is not None:
             size = attribute.domain.size
             by_size = units_by_size(codes, values.astype(np.int64), size)

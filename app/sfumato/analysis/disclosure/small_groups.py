@@ -131,6 +131,12 @@ def grouped_entries(
     }
 
 
+def subjects_of(rows: AllRows, attributes: Mapping[str, Attribute]) -> tuple[RiskSubject, ...]:
+    """Return the attributes with a list of values that are protected by themselves."""
+    fitting, knows = grouped_entries(rows.document, attributes), usual_knowledge(rows.document)
+    return tuple(RiskSubject(rows, entry, knows) for entry in fitting.values())
+
+
 def subject_of(
     rows: AllRows,
     attributes: Mapping[str, Attribute],

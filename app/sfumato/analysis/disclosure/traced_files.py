@@ -10,11 +10,10 @@ from sfumato.analysis.answers import Answer, AnswerTable, CellKind, Severity
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.notes import Note
-from sfumato.project.count_tables.tracing import TracedCounts, trace_counts
+from sfumato.project.count_tables.verifying import TracedCounts, trace_counts
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
-from sfumato.project.verification.leak import read_leak, trace_file
-from sfumato.project.verification.leak_report import LeakReport
+from sfumato.project.verification.leak import LeakReport, read_leak, trace_file
 
 _NOTICED: Final = 0.001
 """From this share on it is told that rows come from none of the releases."""

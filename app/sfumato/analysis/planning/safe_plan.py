@@ -46,7 +46,7 @@ from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
 from sfumato.analysis.steps import unprotected, without_level
 from sfumato.analysis.unperturbed.open_figures import left_out
 from sfumato.analysis.utility.mechanism_choice import choices_of, statements_like
-from sfumato.analysis.utility.unit_price import price_of_unit
+from sfumato.analysis.utility.unit_price import price_at_hand
 from sfumato.analysis.utility.worth import RecipientWorth, weigh_worth
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
@@ -462,8 +462,8 @@ class _Planner:
         if by_unit and unit is not None:
             for key in [one.key for one in document.policy if one.key not in self._decided]:
                 document = without_entry(document, key)
-            if (held := self._table.held_rows()) is not None:
-                price = price_of_unit(document, held, unit.columns, noise, Silent())
+            price = price_at_hand(document, self._table, unit.columns, noise, Silent())
+            if price is not None:
                 document = document.with_unit(replace(unit, most_rows=price.proposed))
             document, protecting = self._protected(document, source, Silent())
             document = measured_for_unit(document, source, noise)

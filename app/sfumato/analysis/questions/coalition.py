@@ -1,4 +1,4 @@
-"""What recipients learn by pooling releases of categories."""
+"""What recipients learn by pooling releases, of categories and of numbers."""
 
 from __future__ import annotations
 
@@ -60,6 +60,29 @@ def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
         )
 
 
+def _of_numbers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
+    from sfumato.analysis.coalitions.pooled_numbers import answer_of, pool_numbers
+    from sfumato.analysis.unperturbed.open_columns import (
+        figures_beside,
+        weigh_open_columns,
+        with_figures,
+    )
+
+    columns = inputs.columns(Part(context, 0.0, 0.1))
+    found = pool_numbers(
+        inputs.document,
+        inputs.attributes,
+        inputs.members,
+        Part(context, 0.1, 0.7),
+        inputs.releases,
+        inputs.basis,
+    )
+    findings = weigh_open_columns(inputs.document, columns, Part(context, 0.7, 1.0))
+    for pooled in found:
+        beside = figures_beside(findings, pooled.coalition.members[0], inputs.attributes)
+        yield with_figures(answer_of(pooled), beside)
+
+
 def asides(
     document: Document, key: str, members: Iterable[Holding], releases: Iterable[ReleaseRecord]
 ) -> tuple[str, ...]:
@@ -80,12 +103,23 @@ def asides(
     return tuple(filter(None, told))
 
 
-QUESTION = AuditQuestion(
-    name="coalition",
-    title=Sentence("Coalitions"),
-    summary=Sentence("Weigh what recipients learn by pooling releases."),
-    topic=Topic.TOGETHER,
-    order=1,
-    answers=_answers,
-    options=("members", "what_if", "released"),
+QUESTIONS = (
+    AuditQuestion(
+        name="coalition",
+        title=Sentence("Coalitions"),
+        summary=Sentence("Weigh what recipients learn by pooling releases."),
+        topic=Topic.TOGETHER,
+        order=1,
+        answers=_answers,
+        options=("members", "what_if", "released"),
+    ),
+    AuditQuestion(
+        name="numbers",
+        title=Sentence("Numbers"),
+        summary=Sentence("Weigh how closely pooled releases tell numbers."),
+        topic=Topic.TOGETHER,
+        order=2,
+        answers=_of_numbers,
+        options=("members", "released"),
+    ),
 )

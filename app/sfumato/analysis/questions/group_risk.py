@@ -13,6 +13,7 @@ from sfumato.engine.core.wording import Sentence
 
 if TYPE_CHECKING:
     from sfumato.analysis.audit_inputs import AuditInputs
+    from sfumato.project.document.model import PolicyEntry
 
 EPSILON: Final = AskedNumber(
     name="epsilon",
@@ -52,8 +53,18 @@ def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
     found = examined(subject, recipients, limits, inputs.remedies, context)
     if len(names) == 1:
         yield answer_of_one(found[0])
-    elif (answer := answer_of_each(found)) is not None:
-        yield answer
+    elif found:
+        yield answer_of_each(found)
+
+
+def _of_entry(inputs: AuditInputs, entry: PolicyEntry, context: Context) -> Iterator[Answer]:
+    """Return what each recipient's release gives away, but for those whose level is wrong."""
+    from sfumato.analysis.disclosure.group_answer import answer_of_each
+    from sfumato.analysis.disclosure.small_groups import risk_of_each, subjects_of
+
+    for subject in subjects_of(inputs.rows, inputs.attributes):
+        if subject.entry.key == entry.key and (found := risk_of_each(subject, context)):
+            yield answer_of_each(found)
 
 
 QUESTION = AuditQuestion(
@@ -67,4 +78,5 @@ QUESTION = AuditQuestion(
     settings=(EPSILON, DELTA),
     nothing=Sentence("Nobody is to receive anything yet."),
     alone=True,
+    of_entry=_of_entry,
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sfumato.analysis.audit_inputs import AuditInputs
     from sfumato.engine.core.progress import Context
     from sfumato.engine.table.repeated_units import RepeatedUnit
-    from sfumato.project.document.model import Document
+    from sfumato.project.document.model import Document, PolicyEntry
 
 
 class Topic(StrEnum):
@@ -98,6 +98,13 @@ def always(_document: Document, _units: Sequence[RepeatedUnit] | None) -> bool:
     return True
 
 
+def nothing_of_entry(
+    _inputs: AuditInputs, _entry: PolicyEntry, _context: Context
+) -> Iterable[Answer]:
+    """Say nothing in the report's section of a policy entry."""
+    return ()
+
+
 @dataclass(frozen=True)
 class AuditQuestion:
     """What a person can ask of a release.
@@ -132,6 +139,8 @@ class AuditQuestion:
         Whether the window shows the answers on a page like all others.
     in_report
         Whether the internal report has a section of it.
+    of_entry
+        What the report's section of a policy entry says of it.
     applies
         Whether there is anything to ask about, by what is decided and by the columns that bring
         rows together; these are None while they are not known.
@@ -151,4 +160,5 @@ class AuditQuestion:
     of_counts: bool = False
     on_page: bool = False
     in_report: bool = False
+    of_entry: Callable[[AuditInputs, PolicyEntry, Context], Iterable[Answer]] = nothing_of_entry
     applies: Callable[[Document, Sequence[RepeatedUnit] | None], bool] = always

@@ -9,7 +9,15 @@ import numpy as np
 import pandas as pd
 
 from sfumato.analysis.answers import Severity
-from sfumato.analysis.findings import About, Decided, Examined, Finding, Remedy, RemedyKind
+from sfumato.analysis.findings import (
+    About,
+    Decided,
+    Examined,
+    Finding,
+    Remedy,
+    RemedyKind,
+    dropping,
+)
 from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.wording import Sentence, formatted, listed
@@ -151,7 +159,7 @@ def telling_gaps(examined: Examined) -> Iterator[Finding]:
                 ),
                 (name, other, round(right, 3)),
                 (name, other),
-                (Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=name), name),),
+                (dropping(name),),
                 exposure=right,
             )
 
@@ -179,7 +187,7 @@ def told_reasons(examined: Examined) -> Iterator[Finding]:
                 ),
                 (companion, name, "gaps"),
                 (companion, name),
-                (Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=companion), companion),),
+                (dropping(companion),),
                 exposure=_missing(examined, name),
             )
         if companion not in leaving or name not in examined.attributes:
@@ -210,7 +218,7 @@ def told_reasons(examined: Examined) -> Iterator[Finding]:
                     name,
                     columns=(companion,),
                 ),
-                Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=companion), companion),
+                dropping(companion),
             ),
             exposure=_missing(examined, name),
         )

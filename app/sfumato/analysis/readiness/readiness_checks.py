@@ -31,9 +31,11 @@ from sfumato.analysis.findings import (
     Finding,
     Remedy,
     RemedyKind,
+    dropping,
     pooled_units,
     said_together,
     telling_columns,
+    unique_then,
 )
 from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.analysis.readiness.column_checks import (
@@ -132,12 +134,7 @@ def joint_remedy(examined: Examined, single: Sequence[Remedy], before: int) -> R
     after = _reached(examined, chosen)
     if after.unique >= min(before, single[0].after or 0):
         return None
-    figures = Sentence(
-        "{before:,} → {about}{after:,} unique",
-        before=before,
-        about="≈ " if after.error else "",
-        after=after.unique,
-    )
+    figures = unique_then(before, after.unique, after.error)
     return Remedy(
         RemedyKind.TOGETHER,
         Sentence("{deeds}, together: {figures}", deeds=said_together(chosen), figures=figures),
@@ -396,12 +393,7 @@ def _of_different_columns(options: Sequence[_Option]) -> list[_Option]:
 def _reaches(
     deed: RemedyKind, column: str, how: Binning | Coding | None, before: int, after: ClassCounts
 ) -> str:
-    figures = Sentence(
-        "{before:,} → {about}{after:,} unique",
-        before=before,
-        about="≈ " if after.error else "",
-        after=after.unique,
-    )
+    figures = unique_then(before, after.unique, after.error)
     if deed is RemedyKind.DROP:
         return Sentence("Drop {column}: {figures}", column=column, figures=figures)
     if isinstance(how, Coding):
@@ -653,10 +645,7 @@ def told_beside(decided: Decided) -> Iterator[Finding]:
 
 
 def _drops(columns: Sequence[str]) -> tuple[Remedy, ...]:
-    return tuple(
-        Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=name), name)
-        for name in columns[:_REMEDIES]
-    )
+    return tuple(dropping(name) for name in columns[:_REMEDIES])
 
 
 CHECKS_OF_ROWS: Final[tuple[Callable[[Examined], Iterable[Finding]], ...]] = (

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.analysis.findings import Examined, Remedy, RemedyKind
+from sfumato.analysis.findings import Examined, Remedy, RemedyKind, unique_then
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.coded import QuasiIdentifier
@@ -43,7 +43,7 @@ def sufficing_drop(examined: Examined, before: int) -> Remedy | None:
     names = known.keep(key, lambda: _dropped(examined))
     if not names or len(names) == len(examined.shown):
         return None
-    figures = Sentence("{before:,} → {about}{after:,} unique", before=before, about="", after=0)
+    figures = unique_then(before, 0)
     return Remedy(
         RemedyKind.DROP,
         Sentence("Drop {column}: {figures}", column=listed(names), figures=figures),

@@ -32,6 +32,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.repeated_units import repeated_unit, units_of
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, Recipient, Unit
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.table_survey import (
     measured_for_unit,
@@ -196,6 +197,18 @@ def price_of_unit(
     )
     pooled = tuple(_pooled(document, table, columns, recipient, Part(context, 0.8, 1.0)))
     return replace(price, pooled=pooled)
+
+
+def price_at_hand(
+    document: Document,
+    table: BatchedTable,
+    columns: Sequence[str],
+    noise: KeyedNoise,
+    context: Context,
+) -> UnitPrice | None:
+    """Return the price in rows that are in memory; None of others, all of which it would read."""
+    held = table.held_rows()
+    return None if held is None else price_of_unit(document, held, columns, noise, context)
 
 
 def _bounds(largest: int) -> list[int]:

@@ -102,11 +102,15 @@ class Command:
         Does it; returns how it ended.
     examples
         Command lines that its help shows; each is one that it understands.
+    reads
+        Whether it reads a table by the options stated on its command line: where the table is
+        refused, those that would do are told.
     """
 
     arguments: Sequence[Describable]
     run: Callable[[Namespace, Terminal], ExitCode]
     examples: tuple[str, ...] = ()
+    reads: Callable[[Namespace], bool] = lambda _arguments: False
 
     def add_to(self, parser: ArgumentParser) -> None:
         """Describe the command's arguments to a parser."""

@@ -135,7 +135,12 @@ def estimate_tails(
     """
     retention = retention_of(matrix)
     if retention is None:
-        return _by_cumulants(grouped, matrix, epsilon, context, trials)
+        tops = Cells(np.arange(grouped.groups), grouped.commonest, grouped.largest)
+        found = tails_of_cells(grouped, tops, matrix, epsilon, context, trials)
+        error = 0.0
+        if trials is None:
+            error = largest_error(grouped, tops, matrix, epsilon, found, context)
+        return EstimateTails(found, tops.groups, exact=False, error=error)
     if retention in (0.0, 1.0):
         # Nothing can be estimated, so any estimate misses; or nothing is hidden.
         missed = np.full(1, 1.0 - retention)
@@ -156,21 +161,6 @@ def estimate_tails(
 
 
 # ----- any other matrix
-
-
-def _by_cumulants(
-    grouped: GroupedValues,
-    matrix: PerturbationMatrix,
-    epsilon: float,
-    context: Context,
-    trials: Trials | None,
-) -> EstimateTails:
-    cells = Cells(np.arange(grouped.groups), grouped.commonest, grouped.largest)
-    found = tails_of_cells(grouped, cells, matrix, epsilon, context, trials)
-    error = 0.0
-    if trials is None:
-        error = largest_error(grouped, cells, matrix, epsilon, found, context)
-    return EstimateTails(found, cells.groups, exact=False, error=error)
 
 
 class Cells(NamedTuple):

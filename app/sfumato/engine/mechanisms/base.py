@@ -19,7 +19,7 @@ from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Flags, Floats, Words
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
-from sfumato.engine.mechanisms.settled import Settled
+from sfumato.engine.mechanisms.setting_specs import Settled
 from sfumato.engine.table.combinations import combined_series
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 

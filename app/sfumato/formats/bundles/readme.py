@@ -110,16 +110,8 @@ def readme_of(
     return _template("README").substitute(
         heading=_plain(contents.title) or worded("A released table"),
         recipient=_plain(contents.recipient),
-        release_id=contents.release_id,
-        version=contents.version,
-        rows=localized(f"{contents.rows:,}"),
-        data_file=f"data.{format_name}",
-        data_format=said(format_called(format_name).title),
-        dcat=_catalogue(contents),
-        **_first_page(contents, names),
-        columns=_columns(contents, names),
+        **_of_any_table(contents, names, format_name),
         identifying=_identifying(contents),
-        row_order=_row_order(contents),
         promises=_promises(contents) or said(_NOTHING_PERTURBED),
         reading=reading,
         guides=_guides(contents, names) or said(_NOTHING_PERTURBED),
@@ -127,6 +119,23 @@ def readme_of(
         programs=_programs(contents),
         weights=_weights(contents, names),
     )
+
+
+def _of_any_table(
+    contents: BundleContents, names: Mapping[str, str], format_name: str
+) -> dict[str, str]:
+    """Return what the README of any table tells, by its places in the template."""
+    return {
+        "release_id": contents.release_id,
+        "version": contents.version,
+        "rows": localized(f"{contents.rows:,}"),
+        "data_file": f"data.{format_name}",
+        "data_format": said(format_called(format_name).title),
+        "dcat": _catalogue(contents),
+        **_first_page(contents, names),
+        "columns": _columns(contents, names),
+        "row_order": _row_order(contents),
+    }
 
 
 def _generalized(
@@ -144,15 +153,7 @@ def _generalized(
     return _template("README-generalized").substitute(
         heading=_plain(contents.title) or worded("A generalized table"),
         recipient=worded("the public"),
-        release_id=contents.release_id,
-        version=contents.version,
-        rows=localized(f"{contents.rows:,}"),
-        data_file=f"data.{format_name}",
-        data_format=said(format_called(format_name).title),
-        dcat=_catalogue(contents),
-        **_first_page(contents, names),
-        columns=_columns(contents, names),
-        row_order=_row_order(contents),
+        **_of_any_table(contents, names, format_name),
         promises="\n".join(promises),
         limits="\n".join(f"- {_told_of(contents, limit)}" for limit in generalized.limits),
         reading=reading,

@@ -297,7 +297,8 @@ def _in_parts(path: Path, options: ReadOptions, context: Context, block_size: in
     readers = {name: column.reader for name, column in columns.items()}
 
     def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        typed = typed_rows(path, options, block_size, digest, [readers[n] for n in wanted], wanted)
+        chosen = {name: readers[name] for name in wanted}
+        typed = typed_rows(path, options, block_size, digest, chosen)
         return in_blocks(typed if keep is None else kept_rows(typed, keep), BATCH_ROWS)
 
     types = {name: column.type for name, column in columns.items()}
@@ -345,8 +346,8 @@ def _known_in_parts(path: Path, options: ReadOptions, known: KnownFile) -> Batch
     def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # The first time that all columns are read.
         noted = index if index.file is None and set(wanted) == set(types) else None
-        chosen = [readers[name] for name in wanted]
-        typed = typed_rows(path, options, BLOCK_SIZES[0], known.digest, chosen, wanted, noted)
+        chosen = {name: readers[name] for name in wanted}
+        typed = typed_rows(path, options, BLOCK_SIZES[0], known.digest, chosen, noted)
         return in_blocks(typed, BATCH_ROWS)
 
     def parts(rows: int) -> Sequence[TablePart]:

@@ -18,7 +18,7 @@ from sfumato.formats.table_format import ReadResult, TableFormat
 
 if TYPE_CHECKING:
     from sfumato.formats.workbooks.cells import Sheet
-    from sfumato.formats.workbooks.headers import Workbook
+    from sfumato.formats.workbooks.gathering import Workbook
 
 Opening = Callable[[Path], AbstractContextManager["Workbook"]]
 
@@ -126,7 +126,7 @@ class _Spreadsheet(TableFormat):
 
     def detect_beside(self, path: Path, stated: Mapping[str, Any]) -> ReadOptions:
         """Propose it beside what is stated, another sheet for instance."""
-        from sfumato.formats.workbooks.headers import beginning  # noqa: PLC0415
+        from sfumato.formats.workbooks.gathering import beginning  # noqa: PLC0415
 
         with self._opened(path) as workbook:
             first = _first(workbook)

@@ -62,7 +62,7 @@ class _Table:
 
 
 class OdsWorkbook:
-    """A spreadsheet that was read; see `sfumato.formats.workbooks.headers.Workbook`.
+    """A spreadsheet that was read; see `sfumato.formats.workbooks.gathering.Workbook`.
 
     Parameters
     ----------

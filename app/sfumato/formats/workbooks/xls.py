@@ -36,7 +36,7 @@ _REPORTED: Final = 1_000
 
 
 class XlsWorkbook:
-    """A workbook that was read; see `sfumato.formats.workbooks.headers.Workbook`.
+    """A workbook that was read; see `sfumato.formats.workbooks.gathering.Workbook`.
 
     Parameters
     ----------

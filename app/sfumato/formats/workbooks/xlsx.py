@@ -54,7 +54,7 @@ def _attribute(element: Xml.Element, name: str) -> str:
 
 
 class XlsxWorkbook:
-    """An open workbook; see `sfumato.formats.workbooks.headers.Workbook`.
+    """An open workbook; see `sfumato.formats.workbooks.gathering.Workbook`.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.adoption import LevelFound, covered_by_all
 from sfumato.engine.mechanisms.base import Adopted, Check, Settings
@@ -252,8 +252,7 @@ def _others(
 ) -> list[tuple[AdoptedFile, Adopted]]:
     source = document.source.digest if document.source is not None else ""
     attributes, found = [c.attribute for c in columns], []
-    for place, other in enumerate(earlier):
-        part = Part(context, place / len(earlier), (place + 1) / len(earlier))
+    for other, part in one_by_one(context, earlier):
         rows = read_rows(other, attributes, table, part, folders, source)
         found.append((other, rows.release_of(other)))
     return found

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import Codes, Domain, Value
 from sfumato.engine.core.parallel import made_ahead
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Flags, factorize, smallest_unsigned
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.adoption import adopted_in
@@ -222,8 +222,7 @@ class AdoptedReleaseReader:
     ) -> Iterator[Adopted]:
         whole: set[float] = set()
         files = [file for file in adopted_files(settings) if file.rung]
-        for place, file in enumerate(files):
-            part = Part(context, place / len(files), (place + 1) / len(files))
+        for file, part in one_by_one(context, files):
             if file.level in whole:
                 continue  # another holder's copy
             given = (file, attributes, self._table, part, self._folders, self._source)

@@ -22,8 +22,7 @@ from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.readme import README_NAME
 from sfumato.formats.formulas import escaped
 from sfumato.formats.language import worded
-from sfumato.project.count_tables.noise import SHARE, Margin, NoisyCounts, margins_of
-from sfumato.project.count_tables.sdmx import MEDIA_TYPE, SDMX_NAME, TOTAL, sdmx_csv
+from sfumato.project.count_tables.counting import SHARE, CountTable, Margin, NoisyCounts, margins_of
 
 if TYPE_CHECKING:
     from sfumato.formats.workbooks.writing import WorkbookCell
@@ -312,3 +311,71 @@ def _crossed(cells: Margin, margins: Sequence[Margin]) -> Iterator[list[Workbook
     for place, labels in enumerate(itertools.product(*cells.labels[:-1])):
         yield [*labels, *counts[place * wide : (place + 1) * wide], beside[place]]
     yield [total, *(None for _ in down[1:]), *below, by_columns[()][0]]
+
+
+SDMX_NAME: Final = "sdmx.csv"
+MEDIA_TYPE: Final = "application/vnd.sdmx.data+csv; version=2.0.0; labels=both"
+TOTAL: Final = "_T"
+_MEASURE: Final = "OBS_VALUE"
+_ATTRIBUTES: Final = ("INTERVAL_LOW", "INTERVAL_HIGH", "ADJUSTED")
+_RESERVED: Final = ("STRUCTURE", "STRUCTURE_ID", "ACTION", _MEASURE, *_ATTRIBUTES)
+_CODE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@$-]*", re.ASCII)
+"""What is an identifier in SDMX and not run as a formula by spreadsheets."""
+
+
+def sdmx_csv(table: CountTable, margins: Sequence[Margin]) -> bytes:
+    """Return the file's content: a row for each cell, then for each sum.
+
+    Parameters
+    ----------
+    table
+        The table.
+    margins
+        Its cells, then its margins.
+    """
+    identifiers = dict(zip(table.columns, dimension_ids(table.columns), strict=True))
+    codes = {
+        name: dict(zip(labels, codes_of(labels), strict=True))
+        for name, labels in zip(table.columns, table.labels(), strict=True)
+    }
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    dimensions = [f"{identifiers[name]}: {name}" for name in table.columns]
+    named = (_MEASURE, *_ATTRIBUTES)
+    told = [f"{name}: {name.replace('_', ' ').capitalize()}" for name in named]
+    writer.writerow(["STRUCTURE", "STRUCTURE_ID", "ACTION", *dimensions, *told])
+    about = [
+        "dataflow",
+        f"SFUMATO:COUNTS_{table.digest[:12].upper()}(1.0.0): {', '.join(table.columns)}",
+        "R",
+    ]
+    for margin in margins:
+        for labels, *figures in margin.rows():
+            held = dict(zip(margin.columns, labels, strict=True))
+            keys = [
+                f"{codes[name][held[name]]}: {held[name]}" if name in held else f"{TOTAL}: Total"
+                for name in table.columns
+            ]
+            writer.writerow([*about, *keys, *figures])
+    return text.getvalue().encode()
+
+
+def dimension_ids(names: Sequence[str]) -> list[str]:
+    """Return an identifier of SDMX for each column, each another."""
+    found: list[str] = []
+    for name in names:
+        wanted = re.sub("[^A-Z0-9_]", "_", name.upper()).strip("_")
+        if not wanted or not wanted[0].isalpha():
+            wanted = f"C_{wanted}"
+        free, number = wanted, 2
+        while free in _RESERVED or free in found:
+            free, number = f"{wanted}_{number}", number + 1
+        found.append(free)
+    return found
+
+
+def codes_of(labels: Sequence[str]) -> list[str]:
+    """Return the values' codes: the values themselves, or V1, V2, … where one is no identifier."""
+    if all(_CODE.fullmatch(each) for each in labels):
+        return list(labels)
+    return [f"V{place}" for place in range(1, len(labels) + 1)]

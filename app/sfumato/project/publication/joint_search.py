@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.criteria import Criterion, InformedDiversity, narrowed_already
 from sfumato.engine.generalization.joint_criteria import AlignedDiversity, LargestBelief
@@ -142,10 +142,9 @@ def heeding_others(prepared: Prepared, result: SearchResult, context: Context) -
         If none does, or public counts contradict the tables.
     """
     asked = [each for each in prepared.criteria if is_joint(each)]
-    for number, criterion in enumerate(asked):
+    for criterion, part in one_by_one(context, asked):
         if not result.safe.any():
             return result
-        part = Part(context, number / len(asked), (number + 1) / len(asked))
         result = _heeding(prepared, result, criterion, part)
     return result
 

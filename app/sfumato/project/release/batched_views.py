@@ -328,26 +328,20 @@ def batched_view(
     floor = {name: coarsening.steps[0].levels.get(name, 0) for name in coarsening.hierarchies}
     specs = [spec for spec in columns if spec.name in coarsening.hierarchies]
     asked = ("view", repr(specs), canonical_json(coarsening.to_dict()))
-    return table.keep(asked, lambda: _counted_in(table, columns, coarsening, floor, context))
 
+    def counted() -> BatchedView:
+        recipes, unit = coarsening.hierarchies, coarsening.unit
+        apart = rows_apart(table, columns, recipes, floor, context, unit)
+        view = own_view(coarsening, apart.quasi, apart.units, apart.counts)
+        changed = frozenset(
+            q.name
+            for axis, q in enumerate(apart.quasi)
+            if coarsening.level(q.name) or view.hides_in(axis).any()
+        )
+        highest = {each.name: each.height for each in apart.quasi}
+        return BatchedView(coarsening, {}, changed, view, highest, apart.number, apart)
 
-def _counted_in(
-    table: BatchedTable,
-    columns: Sequence[ColumnSpec],
-    coarsening: Coarsening,
-    floor: Mapping[str, int],
-    context: Context,
-) -> BatchedView:
-    recipes, unit = coarsening.hierarchies, coarsening.unit
-    apart = rows_apart(table, columns, recipes, floor, context, unit)
-    view = own_view(coarsening, apart.quasi, apart.units, apart.counts)
-    changed = frozenset(
-        q.name
-        for axis, q in enumerate(apart.quasi)
-        if coarsening.level(q.name) or view.hides_in(axis).any()
-    )
-    highest = {each.name: each.height for each in apart.quasi}
-    return BatchedView(coarsening, {}, changed, view, highest, apart.number, apart)
+    return table.keep(asked, counted)
 
 
 def suppressed_in_parts(

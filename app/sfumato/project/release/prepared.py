@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.keys import DerivedKeys
@@ -183,8 +183,7 @@ class PreparedTable:
         material = self.material(Silent())
         entries = [each for each in material.document.policy if adopted_in(each.settings)]
         found = {}
-        for place, entry in enumerate(entries):
-            part = Part(context, place / len(entries), (place + 1) / len(entries))
+        for entry, part in one_by_one(context, entries):
             attributes = [material.attributes[name] for name in entry.attributes]
             found[entry.key] = self._rungs.of(entry.settings, attributes, part)
         return found

@@ -32,7 +32,7 @@ from sfumato.project.document.generalization import (
 )
 from sfumato.project.document.model import ViewRule
 from sfumato.project.release.table_survey import Survey
-from sfumato.project.rules.text import RulesSection, suggestion
+from sfumato.project.rules.text import RulesSection
 
 
 def hierarchies_in(
@@ -63,8 +63,7 @@ def hierarchies_in(
     names = [column.name for column in columns]
     found: dict[str, Recipe] = {}
     for name in list(listed.names()):
-        if name not in names:
-            raise listed.error(name, "the table has no such column.", suggestion(name, names))
+        listed.refuse_unknown(name, name, names, "the table has no such column.")
         section = listed.section(name)
         spec = find_column(columns, name)
         try:
@@ -127,13 +126,8 @@ def generalization_in(
         return None
     sensitive = section.required_text("sensitive")
     known = [column.name for column in columns if column.role is Role.SENSITIVE]
-    if sensitive not in known:
-        raise section.error(
-            "sensitive",
-            "{column} is not a sensitive column.",
-            suggestion(sensitive, known),
-            column=sensitive,
-        )
+    what = "{column} is not a sensitive column."
+    section.refuse_unknown("sensitive", sensitive, known, what, column=sensitive)
     names = _quasi_identifiers(section, columns, hierarchies)
     usual = Generalization(sensitive, names)
     found = Generalization(
@@ -166,10 +160,7 @@ def _quasi_identifiers(
         )
     known = [column.name for column in columns if column.role is Role.QUASI_IDENTIFIER]
     for name in names:
-        if name not in known:
-            raise section.error(
-                key, "{column} is not a quasi-identifier.", suggestion(name, known), column=name
-            )
+        section.refuse_unknown(key, name, known, "{column} is not a quasi-identifier.", column=name)
         if name not in hierarchies:
             raise section.error(
                 key,
@@ -239,10 +230,7 @@ def _node(levels: RulesSection, names: tuple[str, ...]) -> Node | None:
     """Return the level of each quasi-identifier; None where none is stated."""
     stated = levels.plain()
     for name, level in stated.items():
-        if name not in names:
-            raise levels.error(
-                name, "it is not one of the quasi_identifiers.", suggestion(name, names)
-            )
+        levels.refuse_unknown(name, name, names, "it is not one of the quasi_identifiers.")
         if isinstance(level, bool) or not isinstance(level, int) or level < 0:
             raise levels.error(
                 name, "a level was expected.", "Give a whole number from 0, without quotes."
@@ -358,8 +346,7 @@ def view_in(section: RulesSection, columns: Sequence[ColumnSpec]) -> ViewRule | 
     listed = section.section("levels")
     levels: dict[str, int] = {}
     for name in list(listed.names()):
-        if name not in known:
-            raise listed.error(name, "it is not a quasi-identifier.", suggestion(name, known))
+        listed.refuse_unknown(name, name, known, "it is not a quasi-identifier.")
         level = listed.number(name)
         if level is None or level < 0 or level != int(level):
             raise listed.error(name, "a whole number from 0 was expected.", "Correct it.")
@@ -381,9 +368,6 @@ def importance_in(rules: RulesSection, columns: Sequence[ColumnSpec]) -> tuple[s
     known = [column.name for column in columns if column.role is Role.QUASI_IDENTIFIER]
     names = rules.texts(key) or ()
     for name in names:
-        if name not in known:
-            raise rules.error(
-                key, "{column} is not a quasi-identifier.", suggestion(name, known), column=name
-            )
+        rules.refuse_unknown(key, name, known, "{column} is not a quasi-identifier.", column=name)
     rules.refuse_repeated(key, names)
     return names or None

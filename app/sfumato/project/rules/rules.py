@@ -169,13 +169,9 @@ def _spaced(document: Document, rules: RulesSection) -> Document:
 
 def _record_key(rules: RulesSection, table: Table | Survey) -> str | None:
     name = rules.text("record_key")
-    if name is not None and name not in table.columns:
-        raise rules.error(
-            "record_key",
-            "the table has no column {column}.",
-            suggestion(name, table.columns),
-            column=name,
-        )
+    if name is not None:
+        what = "the table has no column {column}."
+        rules.refuse_unknown("record_key", name, table.columns, what, column=name)
     return name
 
 
@@ -192,10 +188,7 @@ def _unit(section: RulesSection, columns: tuple[ColumnSpec, ...]) -> Unit | None
     known = [column.name for column in columns]
     for key, names in (("columns", named), ("constant", constant)):
         for name in names:
-            if name not in known:
-                raise section.error(
-                    key, "the table has no column {name}.", suggestion(name, known), name=name
-                )
+            section.refuse_unknown(key, name, known, "the table has no column {name}.", name=name)
     if not isinstance(most, int) or most < 1:
         raise section.error(
             "most_rows", "a whole number from 1 on was expected.", "Say how many rows may leave."
@@ -252,8 +245,7 @@ def _check_format(rules: RulesSection) -> None:
 def _check_reading(reading: RulesSection) -> None:
     known = [option.name for option in fields(ReadOptions)]
     for name in reading.names():
-        if name not in known:
-            raise reading.error(name, "there is no such option.", suggestion(name, known))
+        reading.refuse_unknown(name, name, known, "there is no such option.")
     try:
         ReadOptions.from_dict(reading.plain())
     except SfumatoError as error:
@@ -262,12 +254,9 @@ def _check_reading(reading: RulesSection) -> None:
 
 def _columns(rules: RulesSection, table: Survey) -> tuple[ColumnSpec, ...]:
     others = rules.choice("other_columns", Role)
-    listed, there = rules.section("columns"), set(table.columns)
+    listed, there = rules.section("columns"), dict.fromkeys(table.columns)
     for name in listed.names():
-        if name not in there:
-            raise listed.error(
-                name, "the table has no such column.", suggestion(name, table.columns)
-            )
+        listed.refuse_unknown(name, name, there, "the table has no such column.")
     given = set(listed.names())
     for name in table.columns:
         if name not in given and others is None:
@@ -433,13 +422,8 @@ def _entry(section: RulesSection, columns: tuple[ColumnSpec, ...]) -> PolicyEntr
             section.keys, "the key attributes is missing or empty.", "List the columns."
         )
     for name in attributes:
-        if name not in sensitive:
-            raise section.error(
-                "attributes",
-                "{column} is not a sensitive column.",
-                suggestion(name, sensitive),
-                column=name,
-            )
+        what = "{column} is not a sensitive column."
+        section.refuse_unknown("attributes", name, sensitive, what, column=name)
     name = section.required_text("mechanism")
     try:
         mechanism = mechanism_called(name)
@@ -514,8 +498,7 @@ def _recipient(
     levels = section.section("levels")
     statements: dict[str, Statement] = {}
     for key in levels.names():
-        if key not in entries:
-            raise levels.error(key, "the policy has no such entry.", suggestion(key, entries))
+        levels.refuse_unknown(key, key, entries, "the policy has no such entry.")
         mechanism = mechanism_called(entries[key].mechanism)
         statements[key] = _statement(levels.section(key), mechanism)
     mark = section.number("mark") or 0
@@ -529,8 +512,8 @@ def _recipient(
 def _language(section: RulesSection) -> str | None:
     """Return the language that a recipient's bundles are written in; None for English."""
     stated, there = section.text("language"), languages()
-    if stated is not None and stated not in there:
-        raise section.error("language", "there is no such language.", suggestion(stated, there))
+    if stated is not None:
+        section.refuse_unknown("language", stated, there, "there is no such language.")
     return None if stated == ENGLISH else stated
 
 
@@ -539,8 +522,7 @@ def _statement(section: RulesSection, mechanism: Mechanism) -> Statement:
     known = {field.name: field for term in mechanism.terms for field in term.fields}
     stated = section.plain()
     for name, value in stated.items():
-        if name not in known:
-            raise section.error(name, "there is no such key.", suggestion(name, known))
+        section.refuse_unknown(name, name, known, "there is no such key.")
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise section.error(name, "a number was expected.", "Write it without quotes.")
         low, high = known[name].minimum, known[name].maximum

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -166,10 +166,7 @@ class RulesSection:
         if value is None:
             return None
         known = [member.value for member in kind]
-        if value not in known:
-            raise self.error(
-                key, "{found} is not one of its values.", suggestion(value, known), found=value
-            )
+        self.refuse_unknown(key, value, known, "{found} is not one of its values.", found=value)
         return kind(value)
 
     def listed(self, key: str) -> list[Any] | None:
@@ -247,6 +244,13 @@ class RulesSection:
         for key in self._values:
             if key not in self._asked:
                 raise self.error(key, "there is no such key.", suggestion(key, self._asked))
+
+    def refuse_unknown(
+        self, key: str, name: str, known: Collection[str], what: str, /, **details: object
+    ) -> None:
+        """Refuse a name that is none of those known, and suggest one of these."""
+        if name not in known:
+            raise self.error(key, what, suggestion(name, known), **details)
 
     def refuse_repeated(self, key: str, names: Iterable[str]) -> None:
         """Refuse a name that stands twice under one key."""

@@ -537,7 +537,7 @@ class Session(QObject):
             return None
         unit = self.document.unit if spec.role is Role.SENSITIVE else None
         entry = self.document.entry_for(name)
-        together = self.batched is not None and entry is not None and len(entry.attributes) > 1
+        together = entry is not None and len(entry.attributes) > 1
         wanted = Wanted(spec, self._public_columns(name), unit, together)
         return self._attributes.get(held, wanted)
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from sfumato.analysis.disclosure.pooled_rows import proposed_key, proposed_unit
 from sfumato.analysis.findings import endangering
-from sfumato.analysis.utility.unit_price import UnitPrice, price_of_unit
+from sfumato.analysis.utility.unit_price import UnitPrice, price_at_hand, price_of_unit
 from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
@@ -335,11 +335,11 @@ def _proposed(
     """
     context.report(0.0, "Looking for what is the same in rows that belong together")
     price = None
-    if most_rows is None and (table := survey.table.held_rows()) is not None:
-        alone = document.with_unit(None)
+    if most_rows is None:
+        alone, part = document.with_unit(None), Part(context, 0.1, 0.9)
         with suppress(SfumatoError):  # the unit or the policy say what is wrong
-            price = price_of_unit(alone, table, columns, noise, Part(context, 0.1, 0.9))
-            most_rows = price.proposed
+            price = price_at_hand(alone, survey.table, columns, noise, part)
+            most_rows = None if price is None else price.proposed
     unit, largest = unit_of_columns(document, survey, columns, most_rows, context)
     document = measured_for_unit(document.with_unit(unit), survey, noise)
     return document, _UnitTold(document.unit, beyond_largest(unit, largest), price)

@@ -398,11 +398,11 @@ class AttributesPanel(Panel):
 
     def _suggest_bins(self, count: int, widths: object) -> None:
         name = self.chosen[0]
-        rows = self._rows_at_hand(name)
-        if rows is None or not isinstance(widths, BinWidths):
+        rows, survey = self._rows_at_hand(name), self.session.survey
+        if rows is None or survey is None or not isinstance(widths, BinWidths):
             self._show_detail()
             return
-        series, text = self._with_ends_of_all(rows, name), tr("Bins of {column}")
+        series, text = survey.numbers(name), tr("Bins of {column}")
         take = partial(self._set_bins, name=name, from_rows=True)
         self.session.runner.run(
             tr("Looking for round edges"),
@@ -432,15 +432,6 @@ class AttributesPanel(Panel):
         with suppress(TableError):  # the check before a release says what is wrong with the unit
             return units_of(table, unit.columns)
         return None
-
-    def _with_ends_of_all(self, series: pd.Series, name: str) -> pd.Series:
-        """Return a column's rows in memory, and the ends of all, which bins have to reach."""
-        insight = self.session.insight()
-        profile = None if insight is None else insight.by_name.get(name)
-        if self.session.batched is None or profile is None or profile.numbers is None:
-            return series
-        ends = pd.Series([profile.numbers.minimum, profile.numbers.maximum], name=name)
-        return pd.concat([series, ends.astype(series.dtype)], ignore_index=True)
 
     def _refuse_bins(self, error: SfumatoError) -> None:
         self.show_error(error)

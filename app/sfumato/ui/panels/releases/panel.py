@@ -35,8 +35,7 @@ from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.counts_page import CountsPage
 from sfumato.ui.panels.releases.ledger import LedgerCard
 from sfumato.ui.panels.releases.order_card import OrderCard, candidates_of
-from sfumato.ui.panels.releases.readiness_card import ReadinessCard
-from sfumato.ui.panels.releases.readiness_grid import ReadinessGrid
+from sfumato.ui.panels.releases.readiness_card import ReadinessCard, ReadinessGrid
 from sfumato.ui.panels.releases.terms_card import TermsCard
 from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from sfumato.ui.state.settings import is_on

@@ -26,10 +26,12 @@ from sfumato.analysis.coalitions.pooled_numbers import (
     linear_errors,
     numbers_coalition,
 )
+from sfumato.analysis.coalitions.restored_files import RealizedReport, answer_of_files, weigh_held
 from sfumato.analysis.questions.coalition import asides
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.disclosure.coalition_risk import AddedRecipient
+from sfumato.engine.disclosure.record_risk import RecordRisk
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelTerm
 from sfumato.engine.table.combinations import combined
@@ -46,7 +48,7 @@ from sfumato.plots.figure import builder
 from sfumato.plots.ladders import LadderData, LadderRung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.audit.holders import (
     TICK,
     HoldersPage,
@@ -54,11 +56,10 @@ from sfumato.ui.panels.audit.holders import (
     tr,
 )
 from sfumato.ui.panels.audit.pages.answer import AnswerView
-from sfumato.ui.panels.audit.released_files import ReleasedFiles
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import SliderField, TickAll
-from sfumato.ui.widgets.layout import Badge, Card, column, label, row
+from sfumato.ui.widgets.layout import Badge, Card, column, label, row, say
 from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 
@@ -400,6 +401,86 @@ def _weigh(
     names = tuple(holding.recipient for holding in order)
     told = answer_of(CoalitionReport(answer))
     return answer, told, GrowthData(answer.entry, points, names)
+
+
+FILES_JOB: Final = "audit files"
+
+
+class ReleasedFiles(QWidget):
+    """Makes the released columns again and tells what they give away of each record."""
+
+    failed = Signal(object)
+    """A `Message`: the plot could not be saved."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._coalition: tuple[Holding, ...] = ()
+        self.sentence = label("", wrap=True)
+        self.agreement = label("", "muted", wrap=True)
+        heading = self.tr("In the files as released")
+        self.shown = AnswerView(session.chooser, heading, self)
+        self.shown.failed.connect(self.failed)
+        note = self.tr(
+            "The figures above are averages over the noise. Here the released values themselves"
+            " are looked at, record by record."
+        )
+        words = (label(heading, "heading"), label(note, "muted", wrap=True))
+        self.setLayout(column(*words, self.sentence, self.agreement, self.shown))
+        self.hide()
+
+    def show_coalition(self, coalition: Sequence[Holding], expected: RecordRisk) -> None:
+        """Weigh the files of a coalition, if they are released; else there is nothing to show.
+
+        Parameters
+        ----------
+        coalition
+            What the members hold, the most trusted first.
+        expected
+            What they restore on average over the noise.
+        """
+        session, rows = self._session, self._session.all_rows()
+        released = not any(one.planned for one in coalition)
+        if session.project is None or rows is None or not coalition or not released:
+            self.dismiss()
+            return
+        self._coalition = tuple(coalition)
+        self._say(tr("The released columns are being made again."))
+        self.show()
+        session.runner.run(
+            self.tr("Weighing the released files"),
+            partial(weigh_held, rows, self._coalition),
+            partial(self._show, self._coalition, expected),
+            self._refuse,
+            key=FILES_JOB,
+        )
+
+    def dismiss(self) -> None:
+        """Show nothing any more."""
+        self._session.runner.cancel(FILES_JOB)
+        self._coalition = ()
+        self._say("")
+        self.hide()
+
+    def _show(
+        self, coalition: tuple[Holding, ...], expected: RecordRisk, report: RealizedReport
+    ) -> None:
+        if coalition != self._coalition:
+            return
+        if report.risk is None:
+            self._say(tr("That can't be told: {reason}", reason=spoken(report.reason)))
+            return
+        answer = answer_of_files(report, expected)
+        told, *agreement = map(typeset, answer.sentences)
+        self._say(told, " ".join(agreement), answer)
+
+    def _refuse(self, error: SfumatoError) -> None:
+        self._say(" ".join(error_texts(error)).strip())
+
+    def _say(self, sentence: str, agreement: str = "", answer: Answer | None = None) -> None:
+        self.sentence.setText(sentence)
+        say(self.agreement, agreement)
+        self.shown.show_answer(answer or Answer(()))
 
 
 PAGE = CoalitionPage
