@@ -160,3 +160,24 @@ def test_what_cannot_be_answered_is_said_without_values(crowd):
         assert said in crowd.remarks
         assert "Ceton" not in crowd.remarks
         assert "plague" not in crowd.remarks
+
+
+def test_who_sees_a_column_coarser_is_named_beside_what_queries_tell(crowd):
+    """Nobody who is shown * in place of towns can count the records of one."""
+    query = ("query", crowd.project, "--value", "flu", "--where", "town=Ayton")
+    assert crowd.run(*query) == ExitCode.OK
+    assert "coarser" not in crowd.output
+    rules = crowd.folder / "crowd.toml"
+    view = "[recipients.view]\nk = 1\nlevels = { town = 1, sex = 0 }\n"
+    kinds = "".join(f'[hierarchies.{name}]\nkind = "suppression"\n\n' for name in ("town", "sex"))
+    text = rules.read_text().replace("[[policy]]", f"{kinds}[[policy]]", 1)
+    last = text.rindex("[[recipients]]")
+    rules.write_text(f"{text[:last]}{text[last:].rstrip()}\n{view}")
+    assert crowd.run("rules", crowd.project, "--apply", rules) == ExitCode.OK, crowd.remarks
+    name = re.findall(r'name = "(.+)"', text[last:])[0]
+    assert crowd.run(*query) == ExitCode.OK
+    assert f"take “town” as the table has it. {name} sees it coarser" in crowd.output
+    assert crowd.run("query", crowd.project, "--pool") == ExitCode.OK
+    assert f"{name} sees it coarser" in crowd.output
+    assert crowd.run("query", crowd.project, "--value", "flu", "--where", "sex=f") == ExitCode.OK
+    assert "coarser" not in crowd.output

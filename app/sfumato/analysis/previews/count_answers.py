@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from sfumato.analysis.disclosure.small_groups import RiskSubject
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.count_queries import (
     CountAnswer,
     estimated_answer,
@@ -24,6 +24,7 @@ from sfumato.engine.disclosure.count_queries import (
     true_answer,
 )
 from sfumato.project.document.entry_plan import plan_entry
+from sfumato.project.release.views import coarsening_of, in_chain
 
 CONFIDENCE = 0.95
 
@@ -46,10 +47,13 @@ class QueryDesk:
         The attribute with its true values, by group.
     held
         What each recipient with a sound level holds, the most trusted first.
+    coarser
+        For each public column that recipients don't see as the table has it: who they are.
     """
 
     known: Attacked
     held: tuple[Held, ...]
+    coarser: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ask(self, conditions: Mapping[str, Value], value: int) -> QueryResult:
         """Answer one query from every release, with the truth beside it.
@@ -77,7 +81,8 @@ class QueryDesk:
                 continue  # a release of pure noise answers nothing
             answers.append(Answered(held.shown.recipient, held.shown.trust, answer))
         matching = int(grouped.sizes[met].sum())
-        return QueryResult(true_answer(grouped, met, value), matching, tuple(answers))
+        coarser = {name: self.coarser[name] for name in conditions if name in self.coarser}
+        return QueryResult(true_answer(grouped, met, value), matching, tuple(answers), coarser)
 
 
 @dataclass(frozen=True)
@@ -91,11 +96,15 @@ class Answered:
 
 @dataclass(frozen=True)
 class QueryResult:
-    """One query's true answer, how many records its conditions match, and all estimates."""
+    """One query's true answer, how many records its conditions match, and all estimates.
+
+    `coarser` says of the columns that are asked about who does not see them as the table has them.
+    """
 
     truth: int
     matching: int
     answers: tuple[Answered, ...]
+    coarser: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,7 @@ class PoolResult:
 
     queries: int
     recipients: tuple[PoolErrors, ...]
+    coarser: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def open_desk(subject: RiskSubject, context: Context) -> QueryDesk:
@@ -138,11 +148,43 @@ def open_desk(subject: RiskSubject, context: Context) -> QueryDesk:
         with suppress(SfumatoError):  # the policy says what is wrong with this recipient's level
             exposed.append(exposure(document, entry, known, recipient))
             plans.append(plan_entry(document, entry, attributes, recipient))
-    counted = released_values(subject.rows, plans, known, Part(context, 0.3, 1.0))
+    counted = released_values(subject.rows, plans, known, Part(context, 0.3, 0.8))
     held = [Held(shown, released) for shown, released in zip(exposed, counted, strict=True)]
     held.sort(key=lambda each: -each.shown.trust)
     context.report(1.0, "Ready for queries")
-    return QueryDesk(known, tuple(held))
+    coarser = _seen_coarser(subject, known.grouped.names, Part(context, 0.8, 1.0))
+    return QueryDesk(known, tuple(held), coarser)
+
+
+def _seen_coarser(
+    subject: RiskSubject, columns: Sequence[str], context: Context
+) -> dict[str, tuple[str, ...]]:
+    """Return, for each column that some recipients see coarser or starred, who they are."""
+    found: dict[str, tuple[str, ...]] = {}
+    for recipient in in_chain(subject.document):
+        with suppress(SfumatoError):  # the policy says what is wrong with this recipient's view
+            coarsening = coarsening_of(subject.document, recipient)
+            if coarsening is None:
+                continue
+            changed = subject.rows.seen(coarsening, context, leaving=True).changed
+            for name in columns:
+                if name in changed:
+                    found[name] = (*found.get(name, ()), recipient.name)
+    return found
+
+
+def _who_sees_otherwise(coarser: Mapping[str, tuple[str, ...]]) -> Sentence:
+    """Say who does not see which records match."""
+    names = list(dict.fromkeys(name for who in coarser.values() for name in who))
+    return Sentence(
+        "These estimates take {columns} as the table has {number:it|them}. {recipients}"
+        " {count:sees|see} {number:it|them} coarser, or with * in some rows, and can't tell exactly"
+        " which records match.",
+        columns=listed(list(coarser)),
+        number=len(coarser),
+        recipients=listed(names),
+        count=len(names),
+    )
 
 
 def answer_pool(desk: QueryDesk, context: Context) -> PoolResult:
@@ -167,7 +209,7 @@ def answer_pool(desk: QueryDesk, context: Context) -> PoolResult:
                 held.shown.recipient, held.shown.trust, float(errors.mean()), (low, middle, high)
             )
         )
-    return PoolResult(pool.size, tuple(found))
+    return PoolResult(pool.size, tuple(found), desk.coarser)
 
 
 def answer_of_query(result: QueryResult) -> Answer:
@@ -191,8 +233,8 @@ def answer_of_query(result: QueryResult) -> Answer:
     )
     rows = [(name, one.estimate, one.low, one.high) for name, one in found]
     return Answer(
-        (told,),
-        notes=(note,),
+        (told, _who_sees_otherwise(result.coarser)) if result.coarser else (told,),
+        notes=() if result.coarser else (note,),
         tables=(AnswerTable(columns, rows),),
         figures=(AnswerFigure("estimates.build_query_estimates", (result,)),),
         facts={
@@ -226,7 +268,7 @@ def answer_of_pool(attribute: str, result: PoolResult) -> Answer:
     rows = [(one.recipient, one.mean, *one.quartiles) for one in result.recipients]
     names = ("recipient", "mean", "lower_quartile", "median", "upper_quartile")
     return Answer(
-        (told,),
+        (_who_sees_otherwise(result.coarser), told) if result.coarser else (told,),
         tables=(AnswerTable(columns, rows),),
         figures=(AnswerFigure("estimates.build_query_errors", (attribute, result)),),
         facts={
