@@ -97,16 +97,14 @@ class TestRoles:
             click(panel.empty.findChild(type(panel.next)))
         assert heard.args == ["data"]
 
-    def test_every_column_is_listed_with_its_proposed_role_and_kind(self, open_people):
+    def test_every_column_is_listed_with_its_proposal_and_the_reason_is_told(self, open_people):
+        assert open_people.chosen == ["disease"], "what may be sensitive comes into sight first"
         model = open_people.model
         names = [model.index(row, 0).data() for row in range(model.rowCount())]
         assert names == ["patient", "age", "disease", "visits", "admitted"]
         assert model.index(0, ROLE).data() == "Identifying"
         assert model.index(4, KIND).data() == "Dates"
         assert open_people.state() is PanelState.IN_PROGRESS
-
-    def test_the_reason_of_a_proposal_is_told(self, open_people):
-        open_people.choose("disease")
         assert "keep private" in open_people.detail.reason.text()
         open_people.choose("patient")
         assert open_people.detail.reason.text().startswith("Proposed: ")
@@ -165,16 +163,17 @@ class TestRoles:
         sideways = [bar for bar in bars if bar.isVisible() and bar.maximum()]
         assert not any(bar.parent().parent().isAncestorOf(alike) for bar in sideways)
 
-    def test_the_column_that_may_be_sensitive_comes_into_sight_first(self, open_people):
-        assert open_people.chosen == ["disease"]
-
-    def test_a_role_is_given_beside_the_list(self, open_people):
+    def test_a_role_is_given_beside_the_list_and_the_primary_button_leads_on(
+        self, open_people, qtbot
+    ):
         mark(open_people, "disease", Role.SENSITIVE)
         session = open_people.session
         assert spec(open_people, "disease").role is Role.SENSITIVE
         assert session.undo_text == "Mark “disease” as sensitive"
         assert open_people.state() is PanelState.DONE
-        assert open_people.next.isEnabled()
+        with qtbot.waitSignal(session.panel_requested) as heard:
+            click(open_people.next)
+        assert heard.args == ["policy"]
         session.undo()
         assert open_people.state() is PanelState.IN_PROGRESS
         assert open_people.detail.role.value is Role.QUASI_IDENTIFIER
@@ -239,22 +238,13 @@ class TestRoles:
         assert session.document.policy == ()
         assert session.document.recipients == (Recipient("A"),)
 
-    def test_the_primary_button_leads_on(self, open_people, qtbot):
-        mark(open_people, "disease", Role.SENSITIVE)
-        with qtbot.waitSignal(open_people.session.panel_requested) as heard:
-            click(open_people.next)
-        assert heard.args == ["policy"]
-
 
 class TestDomains:
-    def test_marking_as_sensitive_fixes_the_values_that_occur(self, open_people):
+    def test_values_that_occur_are_fixed_and_others_are_added_and_removed(self, open_people):
         mark(open_people, "disease", Role.SENSITIVE)
         assert spec(open_people, "disease").domain == Domain(("asthma", "diabetes", "flu", None))
         assert values(open_people) == ["asthma", "diabetes", "flu", "(missing)"]
         assert records(open_people) == ["20", "19", "20", "1"]
-
-    def test_a_value_that_does_not_occur_can_be_added_and_removed(self, open_people):
-        mark(open_people, "disease", Role.SENSITIVE)
         editor = open_people.detail.domain
         type_into(editor.new_value, "measles")
         QTest.keyClick(editor.new_value, Qt.Key.Key_Return)
@@ -264,17 +254,9 @@ class TestDomains:
         editor.view.selectRow(3)
         click(editor.remove)
         assert values(open_people) == ["asthma", "diabetes", "flu", "(missing)"]
-
-    def test_a_value_that_records_have_can_not_be_removed(self, open_people):
-        mark(open_people, "disease", Role.SENSITIVE)
-        editor = open_people.detail.domain
         editor.view.selectRow(0)
         assert not editor.remove.isEnabled()
         assert "records have" in editor.remove.toolTip()
-
-    def test_a_value_twice_is_refused_beside_the_field(self, open_people):
-        mark(open_people, "disease", Role.SENSITIVE)
-        editor = open_people.detail.domain
         before = spec(open_people, "disease")
         type_into(editor.new_value, "flu")
         click(editor.add_button)
@@ -284,7 +266,7 @@ class TestDomains:
         click(editor.add_button)
         assert not editor.problem.isVisible()
 
-    def test_values_are_put_in_order(self, open_people):
+    def test_values_are_put_in_order_and_shown_by_other_names(self, open_people):
         mark(open_people, "disease", Role.SENSITIVE)
         editor = open_people.detail.domain
         editor.view.selectRow(2)
@@ -294,6 +276,12 @@ class TestDomains:
         assert values(open_people)[:3] == ["asthma", "diabetes", "flu"]
         click(editor.sort)
         assert values(open_people) == ["asthma", "diabetes", "flu", "(missing)"]
+        model = open_people.detail.domain.model
+        model.setData(model.index(2, SHOWN), "Influenza")
+        assert spec(open_people, "disease").domain.names[2] == "Influenza"
+        assert model.index(2, VALUE).data() == "flu"
+        model.setData(model.index(2, SHOWN), "")
+        assert spec(open_people, "disease").domain.labels == {}
 
     def test_values_taken_from_the_rows_are_said_to_be_until_confirmed(self, open_people):
         mark(open_people, "disease", Role.SENSITIVE)
@@ -311,15 +299,6 @@ class TestDomains:
         type_into(editor.new_value, "measles")
         click(editor.add_button)
         assert not spec(open_people, "disease").from_rows
-
-    def test_a_value_can_be_shown_by_another_name(self, open_people):
-        mark(open_people, "disease", Role.SENSITIVE)
-        model = open_people.detail.domain.model
-        model.setData(model.index(2, SHOWN), "Influenza")
-        assert spec(open_people, "disease").domain.names[2] == "Influenza"
-        assert model.index(2, VALUE).data() == "flu"
-        model.setData(model.index(2, SHOWN), "")
-        assert spec(open_people, "disease").domain.labels == {}
 
     def test_a_missing_value_can_stop_a_release(self, open_people):
         mark(open_people, "disease", Role.SENSITIVE)
@@ -381,16 +360,15 @@ class TestKindsAndBins:
         assert spec(open_people, "visits").domain is None
         assert open_people.detail.bins.isVisible()
 
-    def test_bins_are_proposed_with_round_edges(self, open_people, qtbot):
+    def test_bins_are_proposed_with_round_edges_and_divided_otherwise_or_given_up(
+        self, open_people, qtbot
+    ):
         bins = in_bins(open_people, qtbot)
         binning = spec(open_people, "age").binning
         assert binning.edges[0] <= 20
         assert binning.edges[-1] >= 59
         assert bins.histogram.edges == binning.edges
         assert sum(int(count) for count in records(open_people)) == ROWS
-
-    def test_the_number_and_the_width_of_bins_can_be_chosen(self, open_people, qtbot):
-        bins = in_bins(open_people, qtbot)
         bins.count.spin.setFocus()
         QTest.keyClick(bins.count.spin, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClicks(bins.count.spin, "3")
@@ -401,8 +379,13 @@ class TestKindsAndBins:
         settle(qtbot, open_people.session)
         widths = np.diff(spec(open_people, "age").binning.edges)
         assert np.allclose(widths, widths[0])
+        click(bins.use)
+        assert spec(open_people, "age").binning is None
+        assert not bins.edges.isVisible()
 
-    def test_edges_are_drawn_while_they_are_typed_and_taken_when_done(self, open_people, qtbot):
+    def test_edges_are_drawn_while_they_are_typed_and_their_bins_are_named(
+        self, open_people, qtbot
+    ):
         bins = in_bins(open_people, qtbot)
         type_into(bins.edges, "0; 40; 100")
         assert bins.histogram.edges == (0.0, 40.0, 100.0)
@@ -412,26 +395,6 @@ class TestKindsAndBins:
         assert spec(open_people, "age").binning.edges == (0.0, 40.0, 100.0)
         assert values(open_people) == ["[0, 40)", "[40, 100]"]
         assert records(open_people) == ["40", "20"]
-
-    def test_edges_that_make_no_bins_are_explained_and_not_taken(self, open_people, qtbot):
-        bins = in_bins(open_people, qtbot)
-        before = spec(open_people, "age").binning
-        for text in ("0; forty; 100", "40; 0; 100", "0; 100"):
-            type_into(bins.edges, text)
-            assert bins.problem.isVisible()
-            QTest.keyClick(bins.edges, Qt.Key.Key_Return)
-            assert spec(open_people, "age").binning == before
-
-    def test_numbers_outside_the_bins_are_named(self, open_people, qtbot):
-        bins = in_bins(open_people, qtbot)
-        type_into(bins.edges, "30; 40; 50")
-        QTest.keyClick(bins.edges, Qt.Key.Key_Return)
-        assert "outside the bins" in open_people.detail.problem.text()
-
-    def test_bins_are_named_and_unnamed(self, open_people, qtbot):
-        bins = in_bins(open_people, qtbot)
-        type_into(bins.edges, "0; 40; 100")
-        QTest.keyClick(bins.edges, Qt.Key.Key_Return)
         model = open_people.detail.domain.model
         model.setData(model.index(0, SHOWN), "young")
         assert spec(open_people, "age").binning.labels == ("young", "[40, 100]")
@@ -439,11 +402,19 @@ class TestKindsAndBins:
         assert open_people.detail.domain.problem.isVisible()
         assert not open_people.detail.domain.add_button.isVisible()
 
-    def test_bins_can_be_given_up(self, open_people, qtbot):
+    def test_edges_that_make_no_bins_are_not_taken_and_numbers_outside_are_told(
+        self, open_people, qtbot
+    ):
         bins = in_bins(open_people, qtbot)
-        click(bins.use)
-        assert spec(open_people, "age").binning is None
-        assert not bins.edges.isVisible()
+        before = spec(open_people, "age").binning
+        for text in ("0; forty; 100", "40; 0; 100", "0; 100"):
+            type_into(bins.edges, text)
+            assert bins.problem.isVisible()
+            QTest.keyClick(bins.edges, Qt.Key.Key_Return)
+            assert spec(open_people, "age").binning == before
+        type_into(bins.edges, "30; 40; 50")
+        QTest.keyClick(bins.edges, Qt.Key.Key_Return)
+        assert "outside the bins" in open_people.detail.problem.text()
 
     def test_a_column_of_one_number_can_not_be_divided(self, panel, qtbot):
         table = Table(pd.DataFrame({"a": np.full(30, 5.0), "b": range(30)}))

@@ -153,6 +153,7 @@ def test_equal_levels_are_called_equal(qtbot, page):
     assert sentence(page).startswith("A and B hold the same values of “disease”")
 
 
+@detail
 def test_whoever_holds_the_original_knows_it(qtbot, page):
     open_clinic(page.session, protected({"A": 1.0, "B": 0.5}))
     wait_for_jobs(qtbot, page.session)
@@ -367,6 +368,7 @@ def test_groups_of_one_person_each_are_no_groups_and_nothing_is_called_protected
     assert panel.overview.cards["groups"].badge.isHidden()
 
 
+@detail
 def test_a_release_that_can_be_traced_is_not_called_protected(qtbot, asked, filled, tmp_path):
     released(qtbot, filled, tmp_path, "Clinic A")
     asked.show_questions()

@@ -63,6 +63,7 @@ def test_the_risk_grows_with_every_recipient_in_their_order(page):
     assert figure.data["independent"].is_monotonic_increasing
 
 
+@detail
 def test_the_values_most_in_danger_stand_first_and_columns_sort(page):
     risks = [float(text) for text in column(page, 2)]
     assert len(risks) == 4

@@ -107,11 +107,18 @@ class TestOptions:
         wait_for_preview(panel, qtbot, lambda: headings(panel.importing.table) == ["a,b", "c"])
         assert shown(panel.importing.table)[0] == ["x,y", "3"]
 
-    def test_without_a_header_the_first_row_is_a_record(self, panel, qtbot, clinic):
+    def test_without_a_header_the_first_row_is_a_record_and_contradictions_are_not_taken_over(
+        self, panel, qtbot, clinic
+    ):
         look_at(panel, qtbot, clinic)
         click(panel.importing.form.header)
         wait_for_preview(panel, qtbot, lambda: panel.importing.table.model().rowCount() == 7)
         assert shown(panel.importing.table, 1)[0][0] == "patient"
+        form = panel.importing.form
+        choose(form.decimal, ",")
+        choose(form.thousands, ",")
+        assert form.problem.isVisible()
+        assert form.options.thousands == ""
 
     def test_texts_can_mean_missing(self, panel, qtbot, tmp_path):
         path = tmp_path / "a.csv"
@@ -124,14 +131,6 @@ class TestOptions:
             panel, qtbot, lambda: shown(panel.importing.table) == [["34", "–"], ["–", "Ulm"]]
         )
         assert panel.importing.options.missing == ("", "?", "-")
-
-    def test_contradictions_are_said_and_not_taken_over(self, panel, qtbot, clinic):
-        look_at(panel, qtbot, clinic)
-        form = panel.importing.form
-        choose(form.decimal, ",")
-        choose(form.thousands, ",")
-        assert form.problem.isVisible()
-        assert form.options.thousands == ""
 
     @detail
     @pytest.mark.parametrize("moved", [False, True])

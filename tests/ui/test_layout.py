@@ -177,7 +177,7 @@ def turning(stage: Stage, place: int) -> list[str]:
     return LayoutWatch(QApplication.instance()).loops(stage.window, widths, USUAL[1])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_in_any_state_nothing_is_cut_off_and_all_holds_still_is_read_out_and_drawn_dark(
@@ -200,7 +200,7 @@ def test_rows_of_a_form_that_need_two_lines_have_them(stage):
     assert not found, "\n".join(found)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "spoken"), OTHER_STATES, indirect=["spoken"])
 def test_in_another_language_or_size_nothing_is_cut_off_either(stage, name):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from PySide6.QtCore import QEvent, QMargins, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
@@ -57,12 +56,11 @@ def scrolls(widget, panel) -> bool:
 
 
 class TestSteps:
-    def test_the_six_steps_stand_in_the_order_of_the_work(self, window):
+    def test_six_steps_stand_in_the_order_of_the_work_and_a_click_brings_each_into_sight(
+        self, window
+    ):
         names = list(window.panels)
         assert names == ["data", "attributes", "policy", "preview", "releases", "audit"]
-
-    def test_a_click_on_a_step_brings_its_panel_into_sight(self, window):
-        assert len(window.panels) > 1
         for name in window.panels:
             click(window.rail.step(name))
             assert window.current is window.panels[name]
@@ -92,14 +90,15 @@ class TestSteps:
         assert step.state is PanelState.DONE
         assert step.accessibleName() == "Data: Done"
 
-    def test_the_rail_folds_to_icons_and_is_remembered(self, window):
+    def test_the_rail_folds_to_icons_where_it_is_asked_for_or_the_window_is_narrow(
+        self, window, qtbot
+    ):
         wide = window.rail.width()
         window.menus.actions["fold-rail"].trigger()
         assert window.rail.width() < wide
         assert "Data" in window.rail.step("data").toolTip()
         assert int(window.session.store.value("window/rail-folded")) == 1
-
-    def test_a_narrow_window_folds_the_rail_and_a_wide_one_unfolds_it(self, window, qtbot):
+        window.menus.actions["fold-rail"].trigger()
         window.resize(1100, 720)
         qtbot.waitUntil(lambda: window.rail.compact)
         folded = window.rail.width()
@@ -120,7 +119,7 @@ class TestSteps:
 
 
 class TestMenus:
-    def test_undo_says_what_it_takes_back(self, window):
+    def test_undo_says_what_it_takes_back_and_redo_has_every_key_of_the_platform(self, window):
         undo = window.menus.actions["undo"]
         assert not undo.isEnabled()
         window.session.edit("Name it", Document(title="clinic"))
@@ -128,6 +127,9 @@ class TestMenus:
         undo.trigger()
         assert window.session.document.title == ""
         assert window.menus.actions["redo"].text() == "&Redo: Name it"
+        wanted = QKeySequence.keyBindings(QKeySequence.StandardKey.Redo)
+        assert wanted
+        assert window.menus.actions["redo"].shortcuts() == wanted
 
     @detail
     def test_undo_turns_to_where_the_edit_was_made(self, window):
@@ -161,41 +163,33 @@ class TestMenus:
         assert window.current is panel
         assert panel.page.recipients.table.currentIndex().row() == 2
 
-    def test_redo_has_every_key_of_the_platform(self, window):
-        wanted = QKeySequence.keyBindings(QKeySequence.StandardKey.Redo)
-        assert wanted
-        assert window.menus.actions["redo"].shortcuts() == wanted
-
     def test_dark_takes_effect_and_is_remembered(self, window):
         window.menus.actions["appearance-dark"].trigger()
         assert current_theme().name == "dark"
         assert window.session.store.value("window/appearance") == "dark"
         window.set_appearance(Appearance.LIGHT)
 
-    @pytest.mark.parametrize("screen", [(1366, 768), (1280, 680), (2560, 1440)])
-    def test_it_is_all_on_its_screen_with_the_frame_and_the_jobs(self, window, qtbot, screen):
-        room, frame = QRect(0, 27, screen[0], screen[1] - 27 - 40), QMargins(2, 31, 2, 3)
-        window.resize(1366, 768)
-        window.move(900, 500)
-        window.fit_into(room, frame)
-        assert room.contains(window.geometry().marginsAdded(frame))
-        qtbot.waitUntil(
-            lambda: window.jobs.geometry().bottom() == window.jobs.parent().height() - 1
-        )
-        below = window.jobs.mapToGlobal(window.jobs.rect().bottomRight())
-        assert room.contains(below)
+    def test_it_is_all_on_its_screen_with_the_frame_and_the_jobs(self, window, qtbot):
+        frame = QMargins(2, 31, 2, 3)
+        for width, height in ((1366, 768), (1280, 680), (2560, 1440)):
+            room = QRect(0, 27, width, height - 27 - 40)
+            window.resize(1366, 768)
+            window.move(900, 500)
+            window.fit_into(room, frame)
+            assert room.contains(window.geometry().marginsAdded(frame))
+            qtbot.waitUntil(
+                lambda: window.jobs.geometry().bottom() == window.jobs.parent().height() - 1
+            )
+            below = window.jobs.mapToGlobal(window.jobs.rect().bottomRight())
+            assert room.contains(below)
 
-    def test_about_names_the_versions(self, window):
+    def test_about_names_versions_and_licences_and_says_that_no_network_is_used(self, window):
         window.menus.actions["about"].trigger()
         dialog = dialog_of(window, AboutDialog)
         press(dialog, "Copy versions")
         copied = QGuiApplication.clipboard().text()
         assert copied.startswith("Sfumato ")
         assert "Qt " in copied
-
-    def test_about_names_licences_and_says_that_no_network_is_used(self, window):
-        window.menus.actions["about"].trigger()
-        dialog = dialog_of(window, AboutDialog)
         shown = [each for each in dialog.findChildren(QLabel) if each.text()]
         told = " ".join(each.text() for each in shown)
         assert "connects to no network, unless you open a database" in told

@@ -214,6 +214,7 @@ def compared(qtbot, editor, other):
     return editor.compare.verdict.words
 
 
+@detail
 def test_a_garbling_is_recognised_in_either_direction_between_right_matrices(qtbot, editor):
     assert "this matrix can be made from the other" in compared(qtbot, editor, keep(0.8))
     assert "the other matrix can be made from this" in compared(qtbot, editor, keep(0.2))

@@ -122,6 +122,7 @@ def test_ticking_an_attribute_protects_both_together_and_unticking_keeps_everybo
     assert apart.list.currentItem().text() == "age"
 
 
+@detail
 def test_joining_is_one_step_of_undo_and_the_entry_stays_in_sight(apart):
     before = apart.session.document
     apart.choose("income")
@@ -303,6 +304,7 @@ def test_another_entry_takes_the_draft_away(qtbot, apart):
     assert not editor.forms.cells["income", "rounding"].use.isChecked()
 
 
+@detail
 def test_what_was_left_before_it_was_weighed_is_weighed_on_return(qtbot, panel):
     age, income = protected(APART).policy
     bounds = {"lowest": 0.0, "highest": 20_000.0, "bounds": "stated"}

@@ -359,6 +359,7 @@ def test_the_grid_leads_to_what_was_found(qtbot, found):
     assert block.visibleRegion().boundingRect().isValid()
 
 
+@detail
 def test_a_mended_danger_leaves_the_grid_and_the_button(qtbot, found):
     press(qtbot, found, "Drop “age”: 1 → 0")
     assert found.grid.model.cell(0, 1).text == "OK"

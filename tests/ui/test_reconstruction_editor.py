@@ -100,6 +100,7 @@ def test_what_is_asked_stands_there_in_plain_words(editor):
     assert not editor.problem.words
 
 
+@detail
 def test_the_table_s_groups_are_counted(editor):
     text = editor.figures.text()
     assert "records" in text

@@ -209,6 +209,7 @@ def test_the_button_says_how_many_and_waits_for_recipients_ticked_at_once_and_a_
 # ----- releasing
 
 
+@detail
 def test_every_ticked_recipient_gets_a_bundle(qtbot, ready, tmp_path):
     untick(ready, 1)
     release(qtbot, ready)
@@ -393,6 +394,7 @@ def test_a_project_for_reading_only_makes_no_release(qtbot, ready, tmp_path):
 # ----- the ledger
 
 
+@detail
 def test_the_ledger_s_seal_is_examined_and_what_was_tampered_with_needs_attention(qtbot, ready):
     assert ready.ledger.intact.word.text() == "Intact, 1 entry"
     release(qtbot, ready)

@@ -86,6 +86,7 @@ def test_the_choice_is_one_step_of_undo(qtbot, panel):
     assert panel.primary.isEnabled()
 
 
+@detail
 def test_the_guarantee_warns_while_rows_stay_as_in_the_table_and_the_ledger_keeps_the_reason(
     qtbot, panel
 ):
