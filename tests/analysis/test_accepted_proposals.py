@@ -277,7 +277,7 @@ def without_refusals(document: Document, table: Table, project: ProjectFile) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", list(TABLES))
 def test_what_is_proposed_and_every_remedy_can_be_released(tmp_path, name):
     document, table = accepted(name)
@@ -363,7 +363,7 @@ SITUATIONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", list(SITUATIONS))
 def test_every_remedy_of_what_went_wrong_leads_to_a_release(tmp_path, name):
     make, expected = SITUATIONS[name]

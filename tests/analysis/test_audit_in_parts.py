@@ -130,12 +130,10 @@ def of_groups(rows):
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @case
-@few
-def test_small_groups_are_those_of_the_whole_table(ward, monkeypatch, case, size):
-    cut(monkeypatch, size)
+def test_small_groups_are_those_of_the_whole_table(ward, monkeypatch, case):
+    cut(monkeypatch, 70)
     frame, change = CASES[case]
     with ward(frame(), change) as project:
         whole, parts = map(of_groups, both(project))
@@ -161,8 +159,7 @@ def of_queries(rows):
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @case
 @size
 def test_queries_and_noisy_answers_are_those_of_the_whole_table(ward, monkeypatch, case, size):
@@ -189,7 +186,7 @@ def of_records(rows):
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @case
 @few
 def test_a_record_s_path_is_that_of_the_whole_table(ward, monkeypatch, case, size):
@@ -221,7 +218,7 @@ def of_files(rows):
 
 
 @pytest.mark.few(1)
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @case
 @few
 @pytest.mark.parametrize("cells", [1 << 23, 0])
@@ -236,8 +233,8 @@ def test_files_are_weighed_as_those_of_the_whole_table(ward, monkeypatch, case, 
         assert sum(not isinstance(each, str) for each in whole) >= 2
 
 
-@pytest.mark.few(1)
-@pytest.mark.turns(3)
+@pytest.mark.slow
+@pytest.mark.turns(4)
 @case
 @few
 def test_tracing_costs_what_it_does_in_the_whole_table(ward, monkeypatch, case, size):
@@ -255,8 +252,7 @@ def test_tracing_costs_what_it_does_in_the_whole_table(ward, monkeypatch, case, 
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @size
 @pytest.mark.parametrize("alike", [False, True])
 def test_of_many_rows_some_are_compared_wherever_the_table_is_cut(ward, monkeypatch, size, alike):

@@ -103,7 +103,7 @@ def check_same(wanted, found):
             assert (own.before, own.after) == (other.before, other.after)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("facts", FACTS)

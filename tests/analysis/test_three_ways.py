@@ -278,6 +278,7 @@ def test_how_closely_numbers_can_be_told(opened, line):
             assert any(error == pytest.approx(each) for each in shown)
 
 
+@pytest.mark.slow
 def test_what_open_columns_tell(qtbot, opened, line):
     found = asked(line, "audit", "open", line.project)["figures"]
     assert {each["attribute"] for each in found} == {"illness", "therapy", "weight"}

@@ -118,7 +118,7 @@ def simulated_errors(other, times=1500):
     return np.std(found, axis=0)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["ward", "sex"])
 def test_intervals_hold_the_true_shares_as_often_as_they_say(other):
     made, table = document(), Table(patients())

@@ -102,7 +102,6 @@ def test_a_slow_baseline_is_measured_less_often_and_what_was_found_is_told():
 
 
 @pytest.mark.slow
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -158,7 +158,7 @@ WRITERS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("what", WRITERS)
 def test_a_file_is_whole_or_not_there_and_the_old_one_stays(what, tmp_path, themed):
     work, disk = tmp_path / "work", tmp_path / "disk"
@@ -184,7 +184,7 @@ def test_a_file_is_whole_or_not_there_and_the_old_one_stays(what, tmp_path, them
     assert target.stat().st_size == full
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 @pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
 def test_a_release_is_whole_or_gone_and_can_be_made_later(

@@ -423,7 +423,7 @@ def campaign(request, tmp_path, driver, monkeypatch):
     return Campaign(request.param, tmp_path, driver)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @slow
 @pytest.mark.parametrize("campaign", SCENARIOS, indirect=True)
 def test_a_killed_command_loses_nothing_and_leaves_nothing_half_done(campaign, request):

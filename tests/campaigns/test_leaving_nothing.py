@@ -101,7 +101,7 @@ def living(window: MainWindow) -> Counter[str]:
     return found
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "deed",

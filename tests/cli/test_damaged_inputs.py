@@ -66,6 +66,7 @@ def test_a_name_that_no_file_has_is_told(line, name):
     assert line.project.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_target_that_no_system_takes_is_told(made):
     for target in (made.folder / name for name in (LONG, DEEP, "a\0b")):
         init = made.run("init", target, "--table", "ward.csv", "--rules", "x")

@@ -57,6 +57,7 @@ def test_the_demo_does_the_whole_work_on_the_sample(shown):
         assert project.document.source.path == str(out / "clinic.csv")
 
 
+@pytest.mark.slow
 def test_nobody_stands_out_in_the_files_of_the_demo(shown):
     out = shown.folder / "demo"
     read = {

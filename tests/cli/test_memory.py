@@ -193,7 +193,6 @@ def test_a_zipped_bundle_is_verified_in_parts_as_in_memory(long):
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
 @pytest.mark.parametrize(("ending", "units"), [("csv", False), ("parquet", False), ("csv", True)])
 def test_views_are_found_in_parts_as_in_memory(line, ending, units):
     frame = table(400).frame.astype(str)
@@ -244,7 +243,7 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(2)
 @BOTH
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -325,7 +324,6 @@ suppression = 0.2
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_generalized_table_is_searched_and_published_in_parts_as_in_memory(line, ending):
     frame = table(60).frame.assign(age=[20 + 7 * i % 50 for i in range(60)])

@@ -151,7 +151,7 @@ def worth_of_shares(matrix: np.ndarray, shares: np.ndarray, records: int) -> flo
     return records * (1.0 - float(shares @ shares)) / float(np.trace(errors))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(JUDGED))
 def test_releases_of_a_plan_are_safe_and_useful_as_their_files_tell(line, name):

@@ -112,7 +112,7 @@ OTHERS = (
 """What else is combined by two, or not at all, tried where there is time."""
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "kinds",

@@ -107,7 +107,7 @@ CASES = {
 IN_TEXTS = {"rows alone", "two rows of a unit", "units as in the table", "groups"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "ending"),

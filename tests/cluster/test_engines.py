@@ -30,6 +30,7 @@ from tests.cluster.engine_cases import CASES, REFUSED, answer, in_parts
 from tests.cluster.sent import LOOSE, QUASI, by_groups, drive, facts_by_hand, send
 from tests.project.batched import KEYS, hospital, hospital_document, planned
 
+LOCAL = pytest.param("local", marks=pytest.mark.slow)
 DASK = pytest.param(
     "dask", marks=[pytest.mark.slow, pytest.mark.skipif(not find_spec("dask"), reason="no Dask")]
 )
@@ -75,7 +76,7 @@ def by_spark(folder):
 ASKED = {"local": by_local, "dask": by_dask, "spark": by_spark}
 
 
-@pytest.fixture(scope="module", params=["local", DASK, SPARK])
+@pytest.fixture(scope="module", params=[LOCAL, DASK, SPARK])
 def answered(request, tmp_path_factory):
     """What was sent, and the folder with an engine's answers."""
     folder = tmp_path_factory.mktemp(request.param)

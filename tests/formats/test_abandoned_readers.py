@@ -51,6 +51,7 @@ TEXTS = {
 
 
 @pytest.mark.slow
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("how", TEXTS)
 def test_a_process_ends_well_after_a_text_was_left(tmp_path, how):
     text, said = TEXTS[how]

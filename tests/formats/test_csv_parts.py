@@ -159,8 +159,8 @@ CASES = {
 }
 
 
-@pytest.mark.turns(3)
-@pytest.mark.few(4)
+@pytest.mark.turns(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_parts_are_read_as_the_whole(case):
     text, options, wanted = CASES[case]

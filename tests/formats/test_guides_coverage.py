@@ -122,7 +122,7 @@ def truths(told: pd.DataFrame, frame: pd.DataFrame) -> np.ndarray:
 
 
 @pytest.mark.few(1)
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", CASES)
 def test_intervals_of_the_guide_hold_the_truth(tmp_path, name):
     runs, frame, own = tried(150, 60), people(), CASES[name]

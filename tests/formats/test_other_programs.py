@@ -191,8 +191,8 @@ COMBINATIONS = [
 ]
 
 
-@pytest.mark.few(3)
-@pytest.mark.turns(3)
+@pytest.mark.few(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("source", "form"), COMBINATIONS)
 def test_every_cell_of_every_source_is_in_every_release_as_other_programs_read_it(
     tmp_path, source, form
@@ -311,7 +311,7 @@ TELLS_REASONS = {("sav", "sav"), ("sav", "dta"), ("dta", "dta"), ("sas7bdat", "d
 """Sources whose reasons a program has values for; elsewhere a column of texts alone tells them."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("source", OF_REASONS)
@@ -344,7 +344,7 @@ def test_every_program_sees_why_values_are_missing(tmp_path, source, form):
         assert list(found["answer"].labels.items()) == [(1, "yes"), (2, "no"), *ANSWERS.items()]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("writer", [spss, stata, sas])

@@ -159,6 +159,7 @@ def test_every_example_of_the_readme_runs(folder):
     run_in(folder, [sys.executable, "-"], script)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 def test_every_example_of_the_readme_runs_in_r(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
@@ -310,7 +311,7 @@ FEW = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("few", list(FEW))
 def test_errors_of_cross_tables_hold_for_few_records_and_low_retention(few, tmp_path):

@@ -131,7 +131,7 @@ def told(path, options):
     return frame.to_csv(), frame.dtypes.to_dict(), result.table.periods, result.notes
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("version", [1, 2])
 def test_rows_read_together_mean_what_they_mean_one_by_one(tmp_path, monkeypatch, seed, version):

@@ -259,12 +259,12 @@ def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> No
         desk.ask({"town": "Nowhere"}, 2)
 
 
-@pytest.mark.parametrize("runs", [20, pytest.param(60, marks=pytest.mark.slow)])
-def test_intervals_of_resampled_groups_hold_the_truth(runs: int) -> None:
+@pytest.mark.slow
+def test_intervals_of_resampled_groups_hold_the_truth() -> None:
     table = crowd(3_000)
     whole = document("reconstruction")
     inside = asked = 0
-    for seed in range(runs):
+    for seed in range(60):
         keys = KeyRing(seed.to_bytes(32, "little"))
         subject = RiskSubject(
             rows_of(whole, in_batches(table), keys), whole.policy[0], ("town", "age")

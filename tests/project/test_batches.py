@@ -50,6 +50,7 @@ def made(request):
     return plan, as_batch(table), released_whole(document, table)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @settings(max_examples=tried(20))
 @given(st.lists(st.integers(0, ROWS), max_size=4), st.randoms())

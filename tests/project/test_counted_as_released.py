@@ -99,7 +99,7 @@ def classes_in(made, form):
 
 
 @pytest.mark.few(9)
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("kind", "in_parts", "version"),
     [

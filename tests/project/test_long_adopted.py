@@ -120,8 +120,7 @@ def released(project, table, name, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("way", "ending"), [*zip(WAYS, ["csv", "parquet"] * 3, strict=False)])
 def test_a_release_beside_earlier_ones_is_the_same_in_parts(ward, tmp_path, way, ending):
     frame = frame_of()

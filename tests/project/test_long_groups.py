@@ -130,7 +130,7 @@ HOW = {
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("how", "rows"), list(zip(HOW, [170, 333, 5000, 170], strict=True)))
 def test_a_bundle_made_in_parts_is_that_of_the_whole_table(
     opened, tmp_path, monkeypatch, how, rows
@@ -165,7 +165,6 @@ def test_a_table_whose_groups_are_too_small_to_be_drawn_from_is_released_in_part
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
 def test_what_the_checks_find_and_levels_mean_is_as_in_memory(opened, monkeypatch):
     batches_of(monkeypatch, 70)
     project, long, table = opened()
@@ -232,7 +231,7 @@ def test_a_row_outside_the_bins_that_make_groups_is_named(opened, tmp_path, monk
 
 
 @pytest.mark.slow
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("how", ["some columns", "records known by their position"])
 def test_a_leak_of_what_groups_show_is_traced_in_parts(opened, tmp_path, monkeypatch, how):
     batches_of(monkeypatch, 170)

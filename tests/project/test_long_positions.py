@@ -53,7 +53,7 @@ def same_in_parts(project, folder, format_name="parquet"):
         return sum(1 for _ in csv.reader(file)) - 1
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize(("size", "order"), [(19, ""), (64, "The register is public."), (1000, "")])
@@ -102,6 +102,7 @@ def test_rows_that_are_left_out_do_not_count(ward, tmp_path, monkeypatch):
 VIEW = ViewRule(2, 0.9, {"age": 2, "zip": 2, "grade": 0})
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [(), (VIEW,)], ids=["as it is", "a view"])
 @pytest.mark.parametrize("most_rows", [1, 3])
@@ -141,7 +142,7 @@ def alone(name):
     return change
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("name", ["illness", "ward", "dose", "zip", "visits", "far"])

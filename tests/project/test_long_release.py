@@ -151,6 +151,7 @@ def stored_by_parts(frame, path):
             file.write_table(pa.Table.from_pandas(part, whole.schema, preserve_index=False))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 def test_what_is_known_from_all_rows_only_is_released_in_parts_as_in_memory(
@@ -196,9 +197,8 @@ def test_the_bundle_of_a_release_in_parts_is_that_of_the_whole_table(
     assert {str(check.title) for check in verified.checks} >= {"Records", "cost + stay: values"}
     assert parts == whole
     assert first.digest == second.digest
-    assert sorted(
-        path.name for path in (tmp_path / "parts").rglob("*") if path.is_file()
-    ) == sorted(whole)
+    files = [path.name for path in (tmp_path / "parts").rglob("*") if path.is_file()]
+    assert sorted(files) == sorted(whole)
 
 
 @pytest.mark.slow
@@ -212,10 +212,9 @@ def test_texts_of_a_dictionary_that_no_row_has_are_in_no_domain(ward, tmp_path):
         path = project.document.source.place
         table = pa.Table.from_pandas(frame, preserve_index=False)
         names = sorted(frame["severity"].unique())
-        texts = pa.array([*names, "nowhere"])
         codes = pa.array([names.index(each) for each in frame["severity"]], type=pa.int32())
         place = table.schema.get_field_index("severity")
-        held = pa.DictionaryArray.from_arrays(codes, texts)
+        held = pa.DictionaryArray.from_arrays(codes, pa.array([*names, "nowhere"]))
         table = table.set_column(place, "severity", held)
         pa.parquet.write_table(table, path, row_group_size=110)
         [stored, *_] = pa.parquet.read_table(path, read_dictionary=["severity"])["severity"].chunks
@@ -454,6 +453,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("case", VIEWS)
 def test_a_view_in_parts_is_the_view_of_the_whole_table(ward, tmp_path, case):
@@ -574,6 +574,7 @@ def in_parts(table, size, folder):
     return BatchedTable(Batches(types, table.rows, {}, {}, read), folder)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", [ViewRule(2, 0.9, {"age": 4, "zip": 3, "grade": 2}), None])
 def test_weights_are_counted_in_parts_as_in_the_whole_table(ward, tmp_path, rule):

@@ -72,6 +72,7 @@ def by_house(most_rows, *constant):
     return change
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("most_rows", [2, 99])
@@ -98,6 +99,7 @@ def test_the_bundle_of_units_in_parts_is_that_of_the_whole_table(ward, tmp_path,
     assert "1 is missing" in " ".join(str(check.finding) for check in less.failed)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [4, 1])
 def test_views_count_units_in_parts_as_in_memory(ward, tmp_path, k):
@@ -135,7 +137,6 @@ def test_views_count_units_in_parts_as_in_memory(ward, tmp_path, k):
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
 @pytest.mark.parametrize("weights", [False, True])
 def test_the_checks_before_a_release_count_units(ward, weights):
     def change(document):

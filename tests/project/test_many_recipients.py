@@ -160,6 +160,7 @@ def test_what_earlier_releases_tell_is_found_once_for_all_recipients(ward, monke
 BESIDE = readiness.BesideReleases(("two",), {"sex": "told before"})
 
 
+@pytest.mark.slow
 def test_the_open_columns_of_one_recipient_are_told_as_among_all(ward):
     with ward(frame_of(), with_recipients(3)) as project:
         document, columns, known = looked_at(

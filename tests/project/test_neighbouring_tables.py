@@ -195,7 +195,7 @@ def facts_of_data(bundle, format_name):
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("twins", "format_name"), crossed([*CATEGORICAL, *NUMERIC], FORMATS), indirect=["twins"]
@@ -224,9 +224,8 @@ def test_archives_of_neighbouring_tables_have_the_same_entries(twins):
     assert entries[0] == entries[1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
-@pytest.mark.few(1)
 def test_reports_for_outsiders_do_not_differ_between_neighbouring_tables(twins):
     project = twins[0][0]
     pages = []

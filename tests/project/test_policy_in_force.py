@@ -93,7 +93,7 @@ def some_rows(path, count=80, seed=4):
     return frame.iloc[np.random.default_rng(seed).permutation(len(frame))[:count]]
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("edited", CHANGES)
 def test_an_untouched_bundle_holds_after_the_policy_has_changed(project, tmp_path, edited):
@@ -113,7 +113,7 @@ def test_nothing_is_said_of_a_policy_that_is_as_it_was(project, tmp_path):
     assert "Policy" not in {check.title for check in verify(project, path).checks}
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("edited", CHANGES)
 def test_a_leak_is_traced_after_the_policy_has_changed(project, tmp_path, edited):

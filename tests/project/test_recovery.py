@@ -92,7 +92,7 @@ def killed(tmp_path_factory, fresh):
     return folders
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("step", BEFORE_RECORDED)
@@ -148,6 +148,7 @@ def test_a_table_of_counts_that_is_killed_is_whole_and_recorded_or_nowhere(table
         project.ledger.verify_chain()
 
 
+@pytest.mark.slow
 def test_a_table_of_counts_whose_files_are_broken_is_abandoned_and_counts_no_more(folder):
     kill((folder, "prepared", "counts"))
     (staged,) = (folder / "out").iterdir()

@@ -81,6 +81,7 @@ def starred(file, public):
     return file[public] == "*"
 
 
+@pytest.mark.few(2)
 def test_every_class_of_a_file_has_k_records_a_star_being_a_value(exported):
     for name, (k, share) in ASKED.items():
         sizes = exported.files[name].value_counts(exported.public)

@@ -138,6 +138,7 @@ def test_what_is_suppressed_for_one_is_suppressed_for_all_who_are_trusted_less(e
         assert not (suppressed(files[more], public) & ~suppressed(files[less], public)).any()
 
 
+@pytest.mark.few(2)
 def test_every_column_is_a_function_of_the_more_trusted_file_s_column(exported):
     public, files, _, _ = exported
     for more, less in itertools.pairwise(ASKED):

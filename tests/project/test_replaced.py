@@ -99,7 +99,7 @@ def test_a_save_during_which_the_file_is_replaced_does_not_succeed(path, moment,
         assert project.document.title == "Ward 7"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(6)
 @pytest.mark.parametrize("as_zip", [False, True])
 @pytest.mark.parametrize("deed", DEEDS)
@@ -114,7 +114,7 @@ def test_a_release_is_refused_and_nothing_of_it_is_left(path, deed, step, as_zip
             assert project.recovered == ()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(4)
 @pytest.mark.parametrize("as_zip", [False, True])
 @pytest.mark.parametrize("deed", DEEDS)

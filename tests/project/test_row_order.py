@@ -119,7 +119,7 @@ def as_in_table(tmp_path):
 # ----- a release has an order of its own
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("mechanism", "format_name"), crossed(ALONE, ("csv", "parquet", "sav", "dta"))

@@ -366,7 +366,6 @@ def test_another_bound_after_a_release_is_another_ladder(released):
 
 
 @pytest.mark.slow
-@pytest.mark.few(1)
 @pytest.mark.parametrize("most_rows", [None, 2])
 def test_a_release_is_verified_and_traced_by_the_unit_that_was_in_force(released, most_rows):
     project, table, paths = released

@@ -36,7 +36,7 @@ def project(tmp_path):
         yield made
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 @pytest.mark.parametrize("as_zip", [False, True])

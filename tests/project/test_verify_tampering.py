@@ -206,6 +206,7 @@ def test_the_table_s_order_is_told_as_another_one(project, tmp_path):
     assert "in another order" in found["Records"]
 
 
+@pytest.mark.slow
 def test_a_bundle_of_another_project_is_told(project, tmp_path):
     with new_project(tmp_path, name="other") as other:
         path = release(other, tmp_path / "out")

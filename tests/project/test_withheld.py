@@ -104,7 +104,7 @@ def bundle(project, frame, folder, form, labels=None):
 
 
 @pytest.mark.few(6)
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("kind", "form"), crossed([*COLUMNS], FORMATS))
 def test_rows_that_stay_behind_leave_no_trace(tmp_path, kind, form):
     dtype, usual, odd = COLUMNS[kind]
@@ -138,7 +138,7 @@ ALIKE = {
 
 
 @pytest.mark.few(3)
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("kind", "form"), crossed([*ALIKE], FORMATS))
 def test_values_that_are_coarsened_alike_leave_alike(tmp_path, kind, form):
     spec, *values = ALIKE[kind]

@@ -125,6 +125,7 @@ def test_the_original_violates_everywhere_and_noise_nowhere() -> None:
     assert not group_risk(whole, uniform_matrix(0.0, 6), RiskLimits(), Silent()).violating.any()
 
 
+@pytest.mark.slow
 def test_per_value_limits_are_tested_by_true_errors_alone() -> None:
     matrix = RetentionMatrix(np.array([0.3, 0.6, 0.6, 0.6, 0.8, 0.8]))
     risk = group_risk(grouped(), matrix, RiskLimits(), Silent())

@@ -31,6 +31,7 @@ def columns_of(matrix):
     return [matrix.column(value) for value in range(matrix.size)]
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("rows", [1, 2, 5])
 @pytest.mark.parametrize("retention", [0.0, 0.1, 0.6])

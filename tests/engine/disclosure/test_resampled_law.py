@@ -50,7 +50,7 @@ def beyond_limits(law, count, retention, domain, epsilon):
     return law[int(above[0]) + 1 :].sum(), law[: max(0, int(below[0]) + 1)].sum()
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("draw", list(SampleDraw))
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.15])
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ HISTORIES = sorted(
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("least", "size"), [(2, 1), (2, 2), (3, 2)])
 def test_all_editions_together_leave_each_person_the_shares_of_one_group(least, size):
     if least == 3:

@@ -58,6 +58,7 @@ def table_of(*columns: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(joint, minlength=size ** len(columns)).reshape(-1, size)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("size", [2, 5, 50, 100])
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_release_fits_its_matrix(size, level):

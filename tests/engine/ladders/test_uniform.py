@@ -98,6 +98,7 @@ def test_the_true_codes_are_left_alone():
     assert (codes == before).all()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("level", [0.9, 0.3, 0.75, 1e-5, 0.0])
 def test_threads_and_the_sizes_of_parts_are_of_no_account(level):
     codes = some_codes(6_000, 50)

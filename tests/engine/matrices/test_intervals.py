@@ -71,7 +71,7 @@ def test_intervals_for_a_population_hold_every_share_often_enough(records, reten
     assert worst_coverage(records, retention, size, Target.POPULATION, truths) >= 0.95
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4, 10, 50])
 @pytest.mark.parametrize(("records", "retention"), LARGE)
@@ -117,7 +117,7 @@ MATRICES = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("records", [10, 29, 100, 1000])
 @pytest.mark.parametrize("name", MATRICES)
@@ -174,7 +174,7 @@ def perturbed(generator, counts, retention):
     return kept + generator.multinomial(replaced, np.full(domain, 1 / domain))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.2])
 @pytest.mark.parametrize("alike", [True, False])

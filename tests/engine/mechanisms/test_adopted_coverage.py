@@ -28,7 +28,7 @@ SIZE = 3
 PRIOR = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.few(1)
 @pytest.mark.parametrize("having", HAVING)
 def test_equation_2_holds_for_a_record_whichever_earlier_releases_have_it(having):

@@ -30,7 +30,7 @@ def law(z: int, sensitivity: int, epsilon: float) -> float:
     return (1 - r) / (1 + r) * r ** abs(z)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("sensitivity", "epsilon"), [(2, 0.5), (2, 3.0), (1, 0.1), (7, 2.0)])
 def test_the_noise_follows_the_discrete_laplace_law(sensitivity, epsilon):
     # χ² over all cells that expect 20 or more, and a bound on the rest. By the seeded key the

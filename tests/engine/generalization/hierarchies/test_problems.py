@@ -179,6 +179,7 @@ def test_every_way_to_mend_leads_to_a_hierarchy_in_the_end(rows, data):
     assert [p for p in find_problems(rows, values) if p.blocks] == []
 
 
+@pytest.mark.slow
 def test_many_torn_classes_are_found_and_mended_at_once():
     rows = tuple((str(i), f"c{i % 2000}", "N" if i % 3 else "S", "*") for i in range(20_000))
     values = tuple(range(20_000))

@@ -92,6 +92,7 @@ def test_where_nothing_is_formed_nothing_is_measured():
     assert not is_formed(uniform, alone, {})
 
 
+@pytest.mark.slow
 def test_measuring_can_be_cancelled():
     alone = (attribute(rows=1000),)
     settings = stated_settings(alone, rounding={"age": 5.0})

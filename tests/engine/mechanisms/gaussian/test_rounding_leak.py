@@ -36,7 +36,7 @@ def numeric_likelihood(shown, levels, form, atom):
     return integrate.quad(inside, start, end, limit=200, points=[(start + end) / 2])[0]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("levels", "form"),
     [

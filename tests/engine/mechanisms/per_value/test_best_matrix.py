@@ -57,6 +57,7 @@ def test_the_papers_example_keeps_more_than_any_profile():
     assert broken(found, EXAMPLE, BreachMode.PUBLISHED) == []
 
 
+@pytest.mark.few(5)
 @MODES
 @pytest.mark.parametrize("seed", range(8))
 def test_every_limit_holds_exactly_and_no_profile_keeps_more(mode, seed):

@@ -158,6 +158,7 @@ def test_it_keeps_the_limits_and_is_never_worse_than_uniform_or_the_papers_optim
         assert error <= error_of_shares(rival, shares)
 
 
+@pytest.mark.slow
 def test_a_profile_that_was_solved_for_is_there_again_for_the_same_shares_and_limits_alone():
     shares, gammas = some_limits(4, 2)
     first = solve_for(Objective.COUNTS, shares, gammas, BreachMode.STRICT)

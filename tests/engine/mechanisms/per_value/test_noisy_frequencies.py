@@ -81,6 +81,7 @@ def worst_odds(epsilon):
 
 
 @pytest.mark.slow
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("epsilon", [0.5, 0.1])
 def test_profile_and_value_together_keep_every_limit(epsilon):
     settings = {**LIMITS, "frequencies": "noisy", "frequencies_epsilon": epsilon}
