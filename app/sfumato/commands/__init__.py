@@ -61,7 +61,10 @@ COMMANDS: Final = {
     "hierarchy": ("columns", Sentence("List, export, import or propose hierarchies.")),
     "report": ("audit", Sentence("Write a report for the data-protection officer.")),
     "diversity": ("diversity", Sentence("Search for safe generalizations of the table.")),
-    "others": ("others", Sentence("List or change other holders' tables about the same people.")),
+    "others": (
+        "diversity",
+        Sentence("List or change other holders' tables about the same people."),
+    ),
     "attributes": (
         "columns",
         Sentence("List the columns, or say what they are for and how they leave."),

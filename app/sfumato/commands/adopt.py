@@ -49,10 +49,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         terminal.tell(False, None, _lines(examination))
         if not examination.file.rung and not arguments.beside:
             terminal.say(
-                worded(
-                    "Not adopted: no level can be fitted to it. With --beside it is adopted all the"
-                    " same, so that its holder is counted wherever coalitions are."
-                )
+                "Not adopted: no level can be fitted to it. With --beside it is adopted all the"
+                " same, so that its holder is counted wherever coalitions are."
             )
             return ExitCode.CHECK_FAILED
         changed = adopt(project.document, arguments.attribute, examination)
@@ -65,9 +63,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     place = (
         worded("as a rung of the ladder") if examination.file.rung else worded("beside the ladder")
     )
-    terminal.say(
-        worded("Adopted {place}. The ledger records it with the next release.", place=place)
-    )
+    terminal.say("Adopted {place}. The ledger records it with the next release.", place=place)
     return ExitCode.OK
 
 

@@ -43,7 +43,7 @@ def _run_attributes(arguments: Namespace, terminal: Terminal) -> ExitCode:
     options = ("role", "pseudonym", "drop", "confirm", *_CODING)
     changes = any(getattr(arguments, name) for name in options)
     if (arguments.shared or arguments.shared_by) and not arguments.pseudonym:
-        terminal.note(worded("sfumato: --shared and --shared-by go with --pseudonym COLUMN"))
+        terminal.note("sfumato: --shared and --shared-by go with --pseudonym COLUMN")
         return ExitCode.USAGE
     if changes:
         with open_project(arguments, terminal) as project, terminal.working() as context:
@@ -332,7 +332,7 @@ def _run_hierarchy(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     changes = arguments.tables is not None or arguments.propose or arguments.remove
     if wrong := _usage(arguments):
-        terminal.note(worded("sfumato: {wrong}", wrong=wrong))
+        terminal.note("sfumato: {wrong}", wrong=wrong)
         return ExitCode.USAGE
     with open_project(arguments, terminal, read_only=not changes) as project:
         document = project.document
@@ -343,7 +343,7 @@ def _run_hierarchy(arguments: Namespace, terminal: Terminal) -> ExitCode:
         if arguments.remove:
             _recipe(document, spec)
             project.save_document(document.with_hierarchy(spec.name, None))
-            terminal.note(worded("The hierarchy of {name} is removed.", name=spec.name))
+            terminal.note("The hierarchy of {name} is removed.", name=spec.name)
             return ExitCode.OK
         with terminal.working() as context:
             series = source_of(project, context).column(spec.name)
@@ -378,21 +378,17 @@ def _several(project: ProjectFile, arguments: Namespace, terminal: Terminal) -> 
     for file in found:
         if file.recipe is not None:
             terminal.say(
-                worded(
-                    "{name}: {column}, {levels} {levels:level|levels}",
-                    name=file.path.name,
-                    column=file.column,
-                    levels=file.levels,
-                )
+                "{name}: {column}, {levels} {levels:level|levels}",
+                name=file.path.name,
+                column=file.column,
+                levels=file.levels,
             )
         elif file.problem is not None:
             terminal.note(
-                worded(
-                    "sfumato: {name}: {problem}", name=file.path.name, problem=said(file.problem)
-                )
+                "sfumato: {name}: {problem}", name=file.path.name, problem=said(file.problem)
             )
         else:
-            terminal.note(worded("{name}: for no column; left out.", name=file.path.name))
+            terminal.note("{name}: for no column; left out.", name=file.path.name)
     failed = not used or any(file.problem is not None for file in found)
     return ExitCode.EXPECTED_ERROR if failed else ExitCode.OK
 
@@ -431,7 +427,7 @@ def _list(document: Document, terminal: Terminal) -> ExitCode:
     for name in known:
         terminal.say(f"{name}: {document.hierarchies[name].kind}")
     if not known:
-        terminal.note(worded("The project has no hierarchies yet."))
+        terminal.note("The project has no hierarchies yet.")
     return ExitCode.OK
 
 
@@ -451,24 +447,20 @@ def _show(
         return ExitCode.OK
     hierarchy = hierarchy_of(recipe, spec, series)
     terminal.say(
-        worded(
-            "{name}: {kind}, {height} {height:level|levels}",
-            name=spec.name,
-            kind=recipe.kind,
-            height=hierarchy.height,
-        )
+        "{name}: {kind}, {height} {height:level|levels}",
+        name=spec.name,
+        kind=recipe.kind,
+        height=hierarchy.height,
     )
     codes = hierarchy.encode(ground_series(spec, series))
     for level in range(hierarchy.height):
         records = pd.Series(hierarchy.codes(level)[codes]).value_counts()
         terminal.say(
-            worded(
-                "  level {level}: {classes:,} {classes:class|classes}, the smallest with {min:,}"
-                " {min:record|records}",
-                level=level,
-                classes=hierarchy.classes(level),
-                min=int(records.min()),
-            )
+            "  level {level}: {classes:,} {classes:class|classes}, the smallest with {min:,}"
+            " {min:record|records}",
+            level=level,
+            classes=hierarchy.classes(level),
+            min=int(records.min()),
         )
     return ExitCode.OK
 
@@ -494,14 +486,12 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
         rows, done = mended_throughout(rows, values, spec.name)
         for problem in done[:_SHOWN]:
             terminal.note(
-                worded(
-                    "Fixed ({value}): {sentence}",
-                    value=problem.mends[0].value,
-                    sentence=sentence(problem),
-                )
+                "Fixed ({value}): {sentence}",
+                value=problem.mends[0].value,
+                sentence=sentence(problem),
             )
         if len(done) > _SHOWN:
-            terminal.note(worded("Fixed {done:,} more.", done=len(done) - _SHOWN))
+            terminal.note("Fixed {done:,} more.", done=len(done) - _SHOWN)
     else:
         refuse_problems(find_problems(rows, values, spec.name))
     return Taxonomy(rows)

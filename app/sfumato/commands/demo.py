@@ -49,7 +49,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         path, part = folder / f"{SAMPLE}{SUFFIX}", Part(context, 0.15, 0.2)
         project = create_project(path, passphrase, made.document, made.table, part)
         with project:
-            terminal.say(worded("Project   {path}", path=project.path))
+            terminal.say("Project   {path}", path=project.path)
             read = open_table(project, math.inf, Part(context, 0.2, 0.3))
             out = folder / "bundles"
             holds = _release_all(project, read, out, Part(context, 0.3, 1.0), terminal)
@@ -57,12 +57,10 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 _take_pictures(project, read, folder / "pictures", terminal)
     terminal.say(worded("The demo is done.") if holds else worded("A check failed."))
     terminal.note(
-        worded(
-            "What a recipient gets is in {folder}; begin with a README.md there. To look at the"
-            " project, type: sfumato open {folder_2}",
-            folder=folder / "bundles",
-            folder_2=folder / (SAMPLE + SUFFIX),
-        )
+        "What a recipient gets is in {folder}; begin with a README.md there. To look at the"
+        " project, type: sfumato open {folder_2}",
+        folder=folder / "bundles",
+        folder_2=folder / (SAMPLE + SUFFIX),
     )
     return ExitCode.OK if holds else ExitCode.CHECK_FAILED
 
@@ -80,13 +78,11 @@ def _passphrase(arguments: Namespace, terminal: Terminal) -> str:
     if given is not None:
         return given
     passphrase = "-".join(secrets.token_hex(2) for _ in range(5))
-    terminal.say(worded("Passphrase of the demo project: {passphrase}", passphrase=passphrase))
+    terminal.say("Passphrase of the demo project: {passphrase}", passphrase=passphrase)
     terminal.note(
-        worded(
-            "This passphrase is made up, and shown because the sample is about nobody. Never let"
-            " one of"
-            " real data be shown or written down beside it."
-        )
+        "This passphrase is made up, and shown because the sample is about nobody. Never let"
+        " one of"
+        " real data be shown or written down beside it."
     )
     return passphrase
 
@@ -114,18 +110,16 @@ def _release_all(
     prepared, first = PreparedTable(project, table), Part(context, 0.0, 0.5)
     bundles = []
     for outcome in make_releases(project, prepared, ReleaseOrder(names, out), REASON, first):
-        terminal.say(worded("Released  {path}", path=outcome.path))
+        terminal.say("Released  {path}", path=outcome.path)
         bundles.append(outcome.path)
     holds = True
     for path, part in one_by_one(Part(context, 0.5, 1.0), bundles):
         report = verify_bundle(project, table, path, part)
         if report.holds:
             terminal.say(
-                worded(
-                    "Verified  {path} ({checks} {checks:check|checks})",
-                    path=path,
-                    checks=len(report.checks),
-                )
+                "Verified  {path} ({checks} {checks:check|checks})",
+                path=path,
+                checks=len(report.checks),
             )
         else:
             terminal.tell(False, None, lines_of_verification(report.failed))
@@ -141,10 +135,10 @@ def _take_pictures(
     try:
         from sfumato.ui.pictures import save_pictures
     except ModuleNotFoundError:
-        terminal.note(worded("Qt is not installed, so there are no pictures of the window."))
+        terminal.note("Qt is not installed, so there are no pictures of the window.")
         return
     for path in save_pictures(project, table, folder):
-        terminal.say(worded("Picture   {path}", path=path))
+        terminal.say("Picture   {path}", path=path)
 
 
 DEMO = Command(

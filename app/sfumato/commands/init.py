@@ -46,7 +46,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             "There is a file at {path} already.", "Choose another name.", path=arguments.project
         )
     if arguments.query is not None and arguments.database is None:
-        terminal.note(worded("--query asks a database: name it by --database."))
+        terminal.note("--query asks a database: name it by --database.")
         return ExitCode.USAGE
     place, chosen = _source_in(arguments)
     rules = None if arguments.rules is None else read_text(arguments.rules)
@@ -77,13 +77,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     for line in _told(document, made.proposed, every=rules is None):
         terminal.note(line)
     terminal.note(
-        worded(
-            "{rows:,} {rows:record|records}, {columns} {columns:column|columns}, {recipients}"
-            " {recipients:recipient|recipients}.",
-            rows=source.rows if source else 0,
-            columns=len(document.columns),
-            recipients=len(document.recipients),
-        )
+        "{rows:,} {rows:record|records}, {columns} {columns:column|columns}, {recipients}"
+        " {recipients:recipient|recipients}.",
+        rows=source.rows if source else 0,
+        columns=len(document.columns),
+        recipients=len(document.recipients),
     )
     return ExitCode.OK
 

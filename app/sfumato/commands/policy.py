@@ -53,7 +53,7 @@ def _usage(arguments: Namespace) -> str:
 
 def _run_policy(arguments: Namespace, terminal: Terminal) -> ExitCode:
     if wrong := _usage(arguments):
-        terminal.note(worded("sfumato: {wrong}", wrong=wrong))
+        terminal.note("sfumato: {wrong}", wrong=wrong)
         return ExitCode.USAGE
     if arguments.describe:
         described = list(_described(arguments.mechanism))
@@ -76,9 +76,9 @@ def _run_policy(arguments: Namespace, terminal: Terminal) -> ExitCode:
     plain = [_plain_entry(document, entry) for entry in entries]
     terminal.tell(arguments.json, plain, _lines_of_entries(document, entries))
     if not document.policy and not arguments.json:
-        terminal.note(worded("The policy protects no column yet."))
+        terminal.note("The policy protects no column yet.")
     if changes and arguments.dry_run:
-        terminal.note(worded("Nothing was saved."))
+        terminal.note("Nothing was saved.")
     return ExitCode.OK
 
 
@@ -103,7 +103,7 @@ def _run_best_matrix(arguments: Namespace, terminal: Terminal) -> ExitCode:
     told = [said(offer.sentence), said(offer.about_levels)]
     terminal.tell(arguments.json, [plain], [*told, *_lines_of_entries(offer.document, [made])])
     if not saves:
-        terminal.note(worded("Nothing was saved."))
+        terminal.note("Nothing was saved.")
     return ExitCode.OK
 
 
@@ -346,7 +346,7 @@ def _with_level(
     statement = _statement(arguments.level, entry)
     stated = state_level(document, name, statement, known, [] if entry is None else [entry.key])
     for key, error in stated.refused.items():
-        terminal.note(worded("{key} keeps its level. {error}", key=key, error=error))
+        terminal.note("{key} keeps its level. {error}", key=key, error=error)
     return stated.document
 
 
@@ -376,12 +376,10 @@ def _tell_unmet(
             level_of(document, entry, statement, known)
         except SfumatoError as error:
             terminal.note(
-                worded(
-                    "The level of {recipient} for {key} can't be met. {error}",
-                    recipient=recipient.name,
-                    key=entry.key,
-                    error=error,
-                )
+                "The level of {recipient} for {key} can't be met. {error}",
+                recipient=recipient.name,
+                key=entry.key,
+                error=error,
             )
 
 

@@ -57,7 +57,7 @@ def _run_rules(arguments: Namespace, terminal: Terminal) -> ExitCode:
         noise = KeyedNoise(project.keys)
         folder = arguments.apply.parent
         project.save_document(apply_rules(rules, table, project.document, folder, noise))
-    terminal.note(worded("The rules are applied."))
+    terminal.note("The rules are applied.")
     return ExitCode.OK
 
 
@@ -81,7 +81,7 @@ def _run_source(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     read_only = arguments.moved_to is None and arguments.new_edition is None
     if arguments.new_edition is None and stated_reading(arguments):
-        terminal.note(worded("How a table is read is stated with --new-edition."))
+        terminal.note("How a table is read is stated with --new-edition.")
         return ExitCode.USAGE
     notes: list[Note] = []
     with open_project(arguments, terminal, read_only) as project:
@@ -142,7 +142,7 @@ def _run_row_order(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     reason = arguments.as_in_table
     if reason is not None and not reason.strip():
-        terminal.note(worded("sfumato: --as-in-table needs a reason"))
+        terminal.note("sfumato: --as-in-table needs a reason")
         return ExitCode.USAGE
     changes = reason is not None or arguments.random
     with open_project(arguments, terminal, read_only=not changes) as project:
@@ -152,14 +152,12 @@ def _run_row_order(arguments: Namespace, terminal: Terminal) -> ExitCode:
             project.save_document(document)
     if document.rows_as_in_table:
         terminal.say(
-            worded(
-                "Rows are released in the table's order: {rows_as_in_table}",
-                rows_as_in_table=document.rows_as_in_table,
-            )
+            "Rows are released in the table's order: {rows_as_in_table}",
+            rows_as_in_table=document.rows_as_in_table,
         )
         terminal.note(ROWS_AS_IN_TABLE)
     else:
-        terminal.say(worded("Every release has a random row order of its own."))
+        terminal.say("Every release has a random row order of its own.")
     return ExitCode.OK
 
 
@@ -274,8 +272,8 @@ def _run_seal(arguments: Namespace, terminal: Terminal) -> ExitCode:
         return ExitCode.OK if tampering is None else ExitCode.CHECK_FAILED
     with ProjectFile.open(arguments.project, passphrase, accepting=reason) as project:
         for finding in project.accepted:
-            terminal.say(worded("accepted: {what}", what=said(finding.what)))
-    terminal.note(worded("The project is sealed as it stands, and its ledger says so."))
+            terminal.say("accepted: {what}", what=said(finding.what))
+    terminal.note("The project is sealed as it stands, and its ledger says so.")
     return ExitCode.OK
 
 

@@ -37,7 +37,7 @@ def _run_recipients(arguments: Namespace, terminal: Terminal) -> ExitCode:
     stated = bool(arguments.level or arguments.tell_in)
     changes = arguments.of is not None or stated
     if changes and not (arguments.of and stated):
-        terminal.note(worded("sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in"))
+        terminal.note("sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in")
         return ExitCode.USAGE
     with open_project(arguments, terminal, read_only=not changes) as project:
         if changes:
@@ -48,7 +48,7 @@ def _run_recipients(arguments: Namespace, terminal: Terminal) -> ExitCode:
         document, since = project.document, _since(project)
     terminal.tell(arguments.json, _plain_levels(document, since), _lines_of_levels(document, since))
     if not document.recipients and not arguments.json:
-        terminal.note(worded("The project has no recipients yet."))
+        terminal.note("The project has no recipients yet.")
     return ExitCode.OK
 
 
@@ -74,7 +74,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     stated = state_level(project.document, recipient.name, statement, attributes, keys)
     project.save_document(stated.document)
     for key, error in stated.refused.items():
-        terminal.note(worded("{key} keeps its level. {error}", key=key, error=error))
+        terminal.note("{key} keeps its level. {error}", key=key, error=error)
 
 
 def _tell_in(name: str, language: str, project: ProjectFile) -> None:
@@ -214,7 +214,7 @@ def _run_views(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.readiness.readiness import attributes_in
 
     if wrong := _usage(arguments):
-        terminal.note(worded("sfumato: {wrong}", wrong=wrong))
+        terminal.note("sfumato: {wrong}", wrong=wrong)
         return ExitCode.USAGE
     proposes = arguments.propose or arguments.propose_k
     finds = arguments.find
@@ -265,7 +265,7 @@ def _with_problems(found: Sequence[SeenBy], terminal: Terminal) -> ExitCode:
     """Tell which views would be refused, and return what the command comes to."""
     problems = dict.fromkeys(each.problem for each in found if each.problem)
     for problem in problems:
-        terminal.note(worded("sfumato: {problem}", problem=problem))
+        terminal.note("sfumato: {problem}", problem=problem)
     return ExitCode.EXPECTED_ERROR if problems else ExitCode.OK
 
 
@@ -278,7 +278,7 @@ def _with_hierarchies(
 
     document, reasons = with_proposed_hierarchies(document, survey_of_any(table, context))
     for name, reason in reasons.items():
-        terminal.note(worded("Hierarchy of {name}: {reason}", name=name, reason=reason))
+        terminal.note("Hierarchy of {name}: {reason}", name=name, reason=reason)
     return document
 
 
@@ -308,11 +308,9 @@ def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Doc
         document, followed = with_level(document, name, column, int(level))
         if followed:
             terminal.note(
-                worded(
-                    "{column}: {followed} followed, so that the chain holds.",
-                    column=column,
-                    followed=", ".join(followed),
-                )
+                "{column}: {followed} followed, so that the chain holds.",
+                column=column,
+                followed=", ".join(followed),
             )
     return document
 

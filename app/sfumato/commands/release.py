@@ -65,7 +65,7 @@ def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
     lines = _lines_of_check(chosen, arguments.project, source, document.column_names)
     terminal.tell(arguments.json, plain(chosen), lines)
     if not chosen and not arguments.json:
-        terminal.note(worded("The project has no recipients yet."))
+        terminal.note("The project has no recipients yet.")
     return ExitCode.CHECK_FAILED if any(each.standing for each in chosen) else ExitCode.OK
 
 
@@ -219,11 +219,9 @@ def _run_withdraw(arguments: Namespace, terminal: Terminal) -> ExitCode:
             withdraw(project, meant, arguments.reason)
             recipient, recorded_at = meant.recipient, meant.recorded_at
     terminal.say(
-        worded(
-            "The release to {recipient} of {day} is withdrawn.",
-            recipient=recipient,
-            day=day(datetime.fromisoformat(recorded_at)),
-        )
+        "The release to {recipient} of {day} is withdrawn.",
+        recipient=recipient,
+        day=day(datetime.fromisoformat(recorded_at)),
     )
     terminal.note(
         "Ask the recipient to delete it: nobody can take back what they know, so it goes on"
@@ -458,7 +456,7 @@ def _run_approve(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.errors import ReleaseError
 
     if bool(arguments.column) != (arguments.epsilon is not None):
-        terminal.note(worded("A table of counts is approved by --column and --epsilon together."))
+        terminal.note("A table of counts is approved by --column and --epsilon together.")
         return ExitCode.USAGE
     with open_project(arguments, terminal) as project:
         name, names = arguments.name, approvers(project)
@@ -477,11 +475,9 @@ def _run_approve(arguments: Namespace, terminal: Terminal) -> ExitCode:
         else:
             approve(project, [arguments.recipient], name, passphrase)
     terminal.say(
-        worded(
-            "{name} approves the release to {recipient} as it would be made now.",
-            name=name,
-            recipient=arguments.recipient,
-        )
+        "{name} approves the release to {recipient} as it would be made now.",
+        name=name,
+        recipient=arguments.recipient,
     )
     return ExitCode.OK
 

@@ -35,10 +35,8 @@ def _run_table(arguments: Namespace, terminal: Terminal) -> ExitCode:
         return _check(arguments, terminal)
     if not arguments.column or any(each is None for each in stated):
         terminal.note(
-            worded(
-                "A table of counts needs --column, --recipient, --epsilon and --out, or --check in"
-                " place of --out. Without any of them, the released tables are listed."
-            )
+            "A table of counts needs --column, --recipient, --epsilon and --out, or --check in"
+            " place of --out. Without any of them, the released tables are listed."
         )
         return ExitCode.USAGE
     return _make(arguments, terminal)
@@ -68,11 +66,9 @@ def _make(arguments: Namespace, terminal: Terminal) -> ExitCode:
     terminal.tell(arguments.json, plain, [str(path)])
     if record.root != record.columns:
         terminal.note(
-            worded(
-                "It was added from the noisy counts by {columns}, which were released before: to"
-                " whoever has these at this ε it tells nothing more.",
-                columns=", ".join(record.root),
-            )
+            "It was added from the noisy counts by {columns}, which were released before: to"
+            " whoever has these at this ε it tells nothing more.",
+            columns=", ".join(record.root),
         )
     for line in _lines_of_readiness(found):
         terminal.note(line)

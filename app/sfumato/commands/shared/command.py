@@ -267,13 +267,13 @@ class Terminal:
         self._keyboard = keyboard or sys.stdin
         self.environment = os.environ if environment is None else environment
 
-    def say(self, text: str = "") -> None:
-        """Print a line of the result."""
-        print(_printable(said(text), self._output), file=self._output)
+    def say(self, text: str = "", /, **details: object) -> None:
+        """Print a line of the result, filled in with its details."""
+        print(_printable(_told(text, details), self._output), file=self._output)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, /, **details: object) -> None:
         """Print a remark, which is no part of the result."""
-        print(_printable(said(text), self._remarks), file=self._remarks)
+        print(_printable(_told(text, details), self._remarks), file=self._remarks)
 
     def tell(self, as_json: bool, plain: object, lines: Iterable[str]) -> None:
         """Print a result: its plain values as JSON for other programs, or lines for a person."""
@@ -430,6 +430,10 @@ def _first_line_of(descriptor: int) -> str:
             descriptor=descriptor,
         ) from None
     return line.removesuffix("\n").removesuffix("\r")
+
+
+def _told(text: str, details: Mapping[str, object]) -> str:
+    return worded(text, **details) if details else said(text)
 
 
 def _printable(text: str, stream: TextIO) -> str:

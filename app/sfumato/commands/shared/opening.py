@@ -74,12 +74,10 @@ def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = Fal
     know_columns(project.document.column_names)
     for recovered in project.recovered:
         terminal.note(
-            worded(
-                "An unfinished release to {recipient} was settled: {explanation}. ({target})",
-                recipient=recovered.recipient,
-                explanation=said(recovered.explanation),
-                target=recovered.target,
-            )
+            "An unfinished release to {recipient} was settled: {explanation}. ({target})",
+            recipient=recovered.recipient,
+            explanation=said(recovered.explanation),
+            target=recovered.target,
         )
     if project.tampering is not None:
         found = project.tampering

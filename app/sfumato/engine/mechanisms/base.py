@@ -113,6 +113,16 @@ class Check:
     holds: bool
     finding: str
 
+    @classmethod
+    def passed(cls, title: str, finding: str, /, **details: object) -> Check:
+        """Return a promise that holds."""
+        return cls(title, True, Sentence(finding, **details))
+
+    @classmethod
+    def failed(cls, title: str, finding: str, /, **details: object) -> Check:
+        """Return a promise that does not hold."""
+        return cls(title, False, Sentence(finding, **details))
+
 
 def check_rows(expected: int, found: int, whose: str) -> Check:
     """Examine how many records there are."""

@@ -142,12 +142,8 @@ def _checks_of_files(
     altered = sorted(name for name, one in record.files.items() if found.get(name) != one)
     added = sorted(found.keys() - record.files.keys())
     checks = [
-        Check(
-            "Files",
-            False,
-            Sentence(
-                "Altered or missing since it was released: {names}.", names=", ".join(altered)
-            ),
+        Check.failed(
+            "Files", "Altered or missing since it was released: {names}.", names=", ".join(altered)
         )
         if altered
         else Check("Files", True, "All files are as they were released, byte for byte.")
@@ -156,18 +152,15 @@ def _checks_of_files(
         said = Sentence("The folder holds more than was released: {names}.", names=", ".join(added))
         checks.append(Check("Files", False, said))
     checks.append(
-        Check(
+        Check.passed(
             "Ledger",
-            True,
-            Sentence(
-                "Entry {number} of the ledger: a table of counts by {columns} for {recipient},"
-                " ε = {epsilon:g}, recorded on {day}.",
-                number=record.number,
-                columns=", ".join(record.columns),
-                recipient=", ".join(recipients),
-                epsilon=record.epsilon,
-                day=record.day,
-            ),
+            "Entry {number} of the ledger: a table of counts by {columns} for {recipient},"
+            " ε = {epsilon:g}, recorded on {day}.",
+            number=record.number,
+            columns=", ".join(record.columns),
+            recipient=", ".join(recipients),
+            epsilon=record.epsilon,
+            day=record.day,
         )
     )
     return tuple(checks)
@@ -191,9 +184,7 @@ def _made_again(
             *(project.keys, context),
         )
     except SfumatoError as error:
-        return Check(
-            title, False, Sentence("It can't be made again. {error}", error=error.sentence)
-        )
+        return Check.failed(title, "It can't be made again. {error}", error=error.sentence)
     files = files_of(again, document.title)
     named = [one for one in (COUNTS_NAME, MARGINS_NAME, SDMX_NAME) if one in record.files]
     same = all(hashlib.sha256(files[name]).hexdigest() == record.files[name] for name in named)

@@ -108,7 +108,7 @@ class Plan:
         None where that was not found out.
     group_marks
         For the key of an entry in `groups`, by what groups are known again that an engine brings
-        together (`sfumato.project.release.group_shuffle.mark_of`).
+        together (`sfumato.project.release.prepared.mark_of`).
     keys
         The fingerprint of the keys that were made for it
         (`sfumato.engine.randomness.keys.DerivedKeys`); empty where none were.

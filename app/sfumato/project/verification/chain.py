@@ -115,10 +115,8 @@ def _check_units(
     shown = pd.DataFrame({**columns, "unit": units}).drop_duplicates()
     distinct, several = len(np.unique(units)), int(shown["unit"].duplicated().sum())
     if several:
-        return Check(
-            title,
-            False,
-            Sentence("Rows of {count:,} {count:unit|units} show several values.", count=several),
+        return Check.failed(
+            title, "Rows of {count:,} {count:unit|units} show several values.", count=several
         )
     finding = Sentence(
         "All rows of each of {units:,} {units:unit|units} show the same value.", units=distinct

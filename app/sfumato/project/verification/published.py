@@ -159,9 +159,7 @@ def _check_rows(
         return Check(title, True, Sentence(said, rows=rows))
     if within:
         what = "in another order" if found == rows else "but not all of them"
-        return Check(
-            title, False, Sentence("Its rows are those that were published, {what}.", what=what)
-        )
+        return Check.failed(title, "Its rows are those that were published, {what}.", what=what)
     if found != rows:
         said = "It has {found:,} {found:row|rows}; {made:,} {made:was|were} published."
         return Check(title, False, Sentence(said, found=found, made=rows))

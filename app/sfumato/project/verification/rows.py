@@ -103,17 +103,13 @@ def _check_columns(
     if strange:
         findings.append(Sentence("not in the release: {names}", names=", ".join(strange)))
     if findings:
-        return Check(
-            title,
-            False,
-            Sentence("Its columns are not those released ({names}).", names="; ".join(findings)),
+        return Check.failed(
+            title, "Its columns are not those released ({names}).", names="; ".join(findings)
         )
     if found != wanted:
         return Check(title, False, "Its columns are in another order than was released.")
-    return Check(
-        title,
-        True,
-        Sentence("It has the {found} {found:column|columns} that were released.", found=len(found)),
+    return Check.passed(
+        title, "It has the {found} {found:column|columns} that were released.", found=len(found)
     )
 
 
@@ -122,20 +118,15 @@ def _check_identifying(bundle: Bundle, maker: Regenerator) -> Check:
     shown = [name for name in identifying if name in bundle.table.columns]
     title = "Identifying columns"
     if shown:
-        return Check(
-            title,
-            False,
-            Sentence("It has columns that identify a person: {names}.", names=", ".join(shown)),
+        return Check.failed(
+            title, "It has columns that identify a person: {names}.", names=", ".join(shown)
         )
     if not identifying:
         return Check(title, True, "No column of the project is identifying.")
-    return Check(
+    return Check.passed(
         title,
-        True,
-        Sentence(
-            "{identifying:The identifying column is not|None of the identifying columns is} in it.",
-            identifying=len(identifying),
-        ),
+        "{identifying:The identifying column is not|None of the identifying columns is} in it.",
+        identifying=len(identifying),
     )
 
 

@@ -219,20 +219,15 @@ def _check_known_facts(
 def _check_files(bundle: Bundle) -> Check:
     """Check the bundle's files against the digests that it states itself."""
     if bundle.altered:
-        return Check(
+        return Check.failed(
             "Files",
-            False,
-            Sentence(
-                "Not as {description} states: {names}. The digest differs, so the file "
-                "was altered after it was released.",
-                description=DATAPACKAGE_NAME,
-                names=", ".join(bundle.altered),
-            ),
+            "Not as {description} states: {names}. The digest differs, so the file "
+            "was altered after it was released.",
+            description=DATAPACKAGE_NAME,
+            names=", ".join(bundle.altered),
         )
-    return Check(
-        "Files",
-        True,
-        Sentence("All files are as {description} states.", description=DATAPACKAGE_NAME),
+    return Check.passed(
+        "Files", "All files are as {description} states.", description=DATAPACKAGE_NAME
     )
 
 
@@ -281,15 +276,12 @@ def _check_ledger(bundle: Bundle, match: RecognizedRelease) -> Check:
     if match.record is not None:
         return _check_known(bundle, match.how, match.record)
     if match.how is RecognizedBy.BY_KEY:
-        return Check(
+        return Check.failed(
             "Ledger",
-            False,
-            Sentence(
-                "The ledger has no such release. Its values are those that {recipient} "
-                "would get, so it was made with this project's key: by a copy of the "
-                "project, or before the ledger was lost.",
-                recipient=match.recipient,
-            ),
+            "The ledger has no such release. Its values are those that {recipient} "
+            "would get, so it was made with this project's key: by a copy of the "
+            "project, or before the ledger was lost.",
+            recipient=match.recipient,
         )
     return Check(
         "Ledger",
@@ -326,9 +318,7 @@ def _check_known(bundle: Bundle, how: RecognizedBy, record: ReleaseRecord) -> Ch
     elif record.state is ReleaseState.COMPLETED:
         return Check("Ledger", True, Sentence("It is {release}.", release=release))
     else:
-        return Check(
-            "Ledger", True, Sentence("It is {release}, which was interrupted.", release=release)
-        )
+        return Check.passed("Ledger", "It is {release}, which was interrupted.", release=release)
     return Check("Ledger", False, finding)
 
 
@@ -384,15 +374,12 @@ def _check_source(project: ProjectFile, rows: int, match: RecognizedRelease) -> 
     if known is None or made_from is None:
         return Check(title, True, Sentence("It has {rows:,} {rows:record|records}.", rows=rows))
     if rows != made_from.rows:
-        return Check(
+        return Check.failed(
             title,
-            False,
-            Sentence(
-                "It has {rows:,} {rows:record|records}, but the release was made from"
-                " {made_from:,}. Verify with the table of then.",
-                rows=rows,
-                made_from=made_from.rows,
-            ),
+            "It has {rows:,} {rows:record|records}, but the release was made from"
+            " {made_from:,}. Verify with the table of then.",
+            rows=rows,
+            made_from=made_from.rows,
         )
     if known.digest != made_from.digest:
         return Check(
@@ -400,8 +387,6 @@ def _check_source(project: ProjectFile, rows: int, match: RecognizedRelease) -> 
             False,
             "It has changed since the release was made. Verify with the table of then.",
         )
-    return Check(
-        title,
-        True,
-        Sentence("The release was made from it: {rows:,} {rows:record|records}.", rows=rows),
+    return Check.passed(
+        title, "The release was made from it: {rows:,} {rows:record|records}.", rows=rows
     )

@@ -401,10 +401,8 @@ def _check_missing(names: Sequence[str], expected: Flags, found: Flags, whose: s
                 first=int(differing[0]) + 1,
             )
             return Check("Missing numbers", False, finding)
-    return Check(
-        "Missing numbers",
-        True,
-        Sentence("They are missing where they are in {whose}.", whose=whose),
+    return Check.passed(
+        "Missing numbers", "They are missing where they are in {whose}.", whose=whose
     )
 
 
@@ -450,12 +448,9 @@ def _check_same(above: Floats, below: Floats) -> Check:
 
 
 def _not_examined(names: Sequence[str]) -> Check:
-    return Check(
+    return Check.passed(
         "Coarsely rounded numbers",
-        True,
-        Sentence(
-            "The noise between the two releases of {names} can't be examined: they are "
-            "rounded too coarsely. Each can be examined against the table.",
-            names=", ".join(names),
-        ),
+        "The noise between the two releases of {names} can't be examined: they are "
+        "rounded too coarsely. Each can be examined against the table.",
+        names=", ".join(names),
     )
