@@ -6,15 +6,12 @@
 #
 # Seen, of 2021, which has 52 weeks: week 53 is that of 3 January 2022; week 60, of isoweek, that of
 # 21 February 2022.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-aweek=1.0.3-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  seen <- as.character(aweek::week2date("2021-W53"))
-  print(seen)
-  stopifnot(seen == "2022-01-03")'
+r_with r-cran-aweek=1.0.3-1 <<'R'
+seen <- as.character(aweek::week2date("2021-W53"))
+print(seen)
+stopifnot(seen == "2022-01-03")
+R
 python_with isoweek==1.3.3 <<'P'
 from isoweek import Week
 

@@ -6,14 +6,11 @@
 # before its year begins, and a year that is cut from it is the one before.
 #
 # Seen: 2000-01-01 is 1999.999. Of the first days of 1970 to 2019, 25 come to the year before.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-epi=2.47-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  years <- 1970:2019
-  cut <- floor(as.numeric(Epi::cal.yr(as.Date(paste0(years, "-01-01")))))
-  print(as.numeric(Epi::cal.yr(as.Date("2000-01-01"))), digits = 10)
-  print(table(years - cut))
-  stopifnot(cut[years == 2000] == 1999, all(years - cut <= 1), sum(years - cut) == 25)'
+r_with r-cran-epi=2.47-1 <<'R'
+years <- 1970:2019
+cut <- floor(as.numeric(Epi::cal.yr(as.Date(paste0(years, "-01-01")))))
+print(as.numeric(Epi::cal.yr(as.Date("2000-01-01"))), digits = 10)
+print(table(years - cut))
+stopifnot(cut[years == 2000] == 1999, all(years - cut <= 1), sum(years - cut) == 25)
+R

@@ -6,14 +6,11 @@
 # is that town under another name, and fct_lump_n does the same.
 #
 # Seen, of five people from Bern, five from Chur and one from Wil, with min = 5: Other 1.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-forcats=1.0.0-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  towns <- factor(rep(c("Bern", "Chur", "Wil"), c(5, 5, 1)))
-  lumped <- table(forcats::fct_lump_min(towns, 5))
-  largest <- table(forcats::fct_lump_n(towns, 2))
-  print(list(lumped, largest))
-  stopifnot(lumped[["Other"]] == 1, largest[["Other"]] == 1)'
+r_with r-cran-forcats=1.0.0-1 <<'R'
+towns <- factor(rep(c("Bern", "Chur", "Wil"), c(5, 5, 1)))
+lumped <- table(forcats::fct_lump_min(towns, 5))
+largest <- table(forcats::fct_lump_n(towns, 2))
+print(list(lumped, largest))
+stopifnot(lumped[["Other"]] == 1, largest[["Other"]] == 1)
+R

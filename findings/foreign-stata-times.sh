@@ -5,17 +5,14 @@
 # of a number (%9.0g). Two visits of one day are equal, and nothing shows that 21916 is a day.
 #
 # Seen, of a visit on 2020-01-02 at 08:15 and one at 23:30: 21916 twice; of that date: 21916.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-foreign=0.8.84-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  visits <- data.frame(
-    came = as.POSIXct(c("2020-01-02 08:15", "2020-01-02 23:30"), tz = "UTC"),
-    day = as.Date(c("2020-01-02", "2020-01-02"))
-  )
-  foreign::write.dta(visits, "x.dta")'
+r_with r-cran-foreign=0.8.84-1 <<'R'
+visits <- data.frame(
+  came = as.POSIXct(c("2020-01-02 08:15", "2020-01-02 23:30"), tz = "UTC"),
+  day = as.Date(c("2020-01-02", "2020-01-02"))
+)
+foreign::write.dta(visits, "x.dta")
+R
 python_with pyreadstat==1.3.7 pandas==3.1.1 numpy==2.4.6 <<'P'
 import pandas as pd
 import pyreadstat

@@ -10,26 +10,23 @@
 #   .sav, .dta, both without the missing one    3.735136e-311, 3.735136e-311 (as R shows them)
 #   .xpt, likewise                              0, 0
 #   pyreadr                                     the same, and -0.0
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-data.table=1.14.8+dfsg-1 r-cran-bit64=4.0.5-1 r-cran-haven=2.5.1-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  people <- data.table::fread(text = "person,age\n7560000000001,30\n7560000000002,40\n,50\n")
-  stopifnot(inherits(people$person, "integer64"))
-  saveRDS(people, "people.rds")
-  known <- people[1:2]
-  haven::write_sav(known, "people.sav")
-  haven::write_dta(known, "people.dta")
-  haven::write_xpt(known, "people.xpt")
-  seen <- list(
-    sav = haven::read_sav("people.sav")$person, dta = haven::read_dta("people.dta")$person,
-    xpt = haven::read_xpt("people.xpt")$person
-  )
-  str(seen)
-  stopifnot(seen$sav > 0, seen$sav < 1e-300, identical(format(seen$sav[1]), format(seen$sav[2])))
-  stopifnot(as.numeric(seen$dta) == as.numeric(seen$sav), seen$xpt == 0)'
+r_with r-cran-data.table=1.14.8+dfsg-1 r-cran-bit64=4.0.5-1 r-cran-haven=2.5.1-1 <<'R'
+people <- data.table::fread(text = "person,age\n7560000000001,30\n7560000000002,40\n,50\n")
+stopifnot(inherits(people$person, "integer64"))
+saveRDS(people, "people.rds")
+known <- people[1:2]
+haven::write_sav(known, "people.sav")
+haven::write_dta(known, "people.dta")
+haven::write_xpt(known, "people.xpt")
+seen <- list(
+  sav = haven::read_sav("people.sav")$person, dta = haven::read_dta("people.dta")$person,
+  xpt = haven::read_xpt("people.xpt")$person
+)
+str(seen)
+stopifnot(seen$sav > 0, seen$sav < 1e-300, identical(format(seen$sav[1]), format(seen$sav[2])))
+stopifnot(as.numeric(seen$dta) == as.numeric(seen$sav), seen$xpt == 0)
+R
 python_with pyreadr==0.5.8 pandas==3.1.1 numpy==2.4.6 <<'P'
 import pyreadr
 

@@ -8,16 +8,13 @@
 # Seen, of "yes", "no" and "never", and of 1, Inf and 2:
 #   .xpt    3, 2, 1 without labels; 1, missing, 2
 #   .sav    3, 2, 1 with their labels
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-haven=2.5.1-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  people <- data.frame(smokes = factor(c("yes", "no", "never")), text = c("yes", "no", "never"))
-  people$dose <- c(1, Inf, 2)
-  haven::write_xpt(people, "x.xpt")
-  haven::write_sav(people, "x.sav")'
+r_with r-cran-haven=2.5.1-1 <<'R'
+people <- data.frame(smokes = factor(c("yes", "no", "never")), text = c("yes", "no", "never"))
+people$dose <- c(1, Inf, 2)
+haven::write_xpt(people, "x.xpt")
+haven::write_sav(people, "x.sav")
+R
 python_with pyreadstat==1.3.7 pandas==3.1.1 numpy==2.4.6 <<'P'
 import pyreadstat
 

@@ -8,15 +8,12 @@
 # Seen, of ages 17, 20, 35, 64, 70 and 98 with cuts at 18, 35 and 65:
 #   cut2    17, [18,35), [35,65), [65,98]
 #   cut     [-Inf,18), [18,35), [35,65), [65, Inf)
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-hmisc=4.8-0-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  ages <- c(17, 20, 35, 64, 70, 98)
-  told <- levels(Hmisc::cut2(ages, c(18, 35, 65)))
-  groups <- levels(cut(ages, c(-Inf, 18, 35, 65, Inf), right = FALSE))
-  print(list(told, groups))
-  stopifnot(trimws(told) == c("17", "[18,35)", "[35,65)", "[65,98]"))
-  stopifnot(groups == c("[-Inf,18)", "[18,35)", "[35,65)", "[65, Inf)"))'
+r_with r-cran-hmisc=4.8-0-1 <<'R'
+ages <- c(17, 20, 35, 64, 70, 98)
+told <- levels(Hmisc::cut2(ages, c(18, 35, 65)))
+groups <- levels(cut(ages, c(-Inf, 18, 35, 65, Inf), right = FALSE))
+print(list(told, groups))
+stopifnot(trimws(told) == c("17", "[18,35)", "[35,65)", "[65,98]"))
+stopifnot(groups == c("[-Inf,18)", "[18,35)", "[35,65)", "[65, Inf)"))
+R

@@ -7,15 +7,12 @@
 # Seen, of 1, 2, 3 and 10:
 #   weights of 0.25 each    0 % 10, 25 % 10, 50 % 10, mean 4
 #   weights of 1 each       0 % 1, 25 % 1.75, 50 % 2.5, mean 4
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-hmisc=4.8-0-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  x <- c(1, 2, 3, 10)
-  shares <- Hmisc::wtd.quantile(x, rep(0.25, 4))
-  counts <- Hmisc::wtd.quantile(x, rep(1, 4))
-  print(rbind(shares, counts))
-  stopifnot(all(shares == 10), counts == c(1, 1.75, 2.5, 4.75, 10))
-  stopifnot(Hmisc::wtd.mean(x, rep(0.25, 4)) == 4)'
+r_with r-cran-hmisc=4.8-0-1 <<'R'
+x <- c(1, 2, 3, 10)
+shares <- Hmisc::wtd.quantile(x, rep(0.25, 4))
+counts <- Hmisc::wtd.quantile(x, rep(1, 4))
+print(rbind(shares, counts))
+stopifnot(all(shares == 10), counts == c(1, 1.75, 2.5, 4.75, 10))
+stopifnot(Hmisc::wtd.mean(x, rep(0.25, 4)) == 4)
+R

@@ -8,21 +8,18 @@
 # Seen, of 100 people of whom 5 have no town and 5 no income: of the filled table
 #   towns as texts      5 towns missing, no income
 #   towns as factors    none
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-mice=3.15.0-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  set.seed(1)
-  people <- data.frame(
-    town = sample(c("Bern", "Chur"), 100, TRUE), income = rnorm(100, 50), age = rnorm(100, 40, 9)
-  )
-  people$town[1:5] <- NA
-  people$income[6:10] <- NA
-  filled <- mice::mice(people, m = 1, seed = 1, printFlag = FALSE)
-  texts <- colSums(is.na(mice::complete(filled)))
-  people$town <- factor(people$town)
-  factors <- colSums(is.na(mice::complete(mice::mice(people, m = 1, seed = 1, printFlag = FALSE))))
-  print(list(texts, factors, filled$loggedEvents))
-  stopifnot(texts == c(5, 0, 0), factors == 0, filled$loggedEvents$meth == "constant")'
+r_with r-cran-mice=3.15.0-1 <<'R'
+set.seed(1)
+people <- data.frame(
+  town = sample(c("Bern", "Chur"), 100, TRUE), income = rnorm(100, 50), age = rnorm(100, 40, 9)
+)
+people$town[1:5] <- NA
+people$income[6:10] <- NA
+filled <- mice::mice(people, m = 1, seed = 1, printFlag = FALSE)
+texts <- colSums(is.na(mice::complete(filled)))
+people$town <- factor(people$town)
+factors <- colSums(is.na(mice::complete(mice::mice(people, m = 1, seed = 1, printFlag = FALSE))))
+print(list(texts, factors, filled$loggedEvents))
+stopifnot(texts == c(5, 0, 0), factors == 0, filled$loggedEvents$meth == "constant")
+R

@@ -7,20 +7,17 @@
 #
 # Seen, of Anna (Bern) and Ben (no town, 38 years): count has Bern alone; after mutate Ben's row has
 # neither a name nor an age.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-poorman=0.2.6+dfsg-1 r-cran-dplyr=1.0.10-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  people <- data.frame(name = c("Anna", "Ben"), town = c("Bern", NA), age = c(41, 38))
-  counted <- poorman::count(people, town)
-  means <- poorman::summarise(poorman::group_by(people, town), age = mean(age))
-  first <- poorman::slice_head(poorman::group_by(people, town), n = 1)
-  sized <- as.data.frame(poorman::mutate(poorman::group_by(people, town), people = poorman::n()))
-  print(as.data.frame(counted))
-  print(sized)
-  stopifnot(identical(counted$town, "Bern"), nrow(means) == 1, nrow(first) == 1)
-  stopifnot(nrow(sized) == 2, identical(sized$name, c("Anna", NA)), identical(sized$age, c(41, NA)))
-  stopifnot(nrow(dplyr::count(people, town)) == 2)
-  stopifnot(dplyr::mutate(dplyr::group_by(people, town), people = dplyr::n())$age == c(41, 38))'
+r_with r-cran-poorman=0.2.6+dfsg-1 r-cran-dplyr=1.0.10-1 <<'R'
+people <- data.frame(name = c("Anna", "Ben"), town = c("Bern", NA), age = c(41, 38))
+counted <- poorman::count(people, town)
+means <- poorman::summarise(poorman::group_by(people, town), age = mean(age))
+first <- poorman::slice_head(poorman::group_by(people, town), n = 1)
+sized <- as.data.frame(poorman::mutate(poorman::group_by(people, town), people = poorman::n()))
+print(as.data.frame(counted))
+print(sized)
+stopifnot(identical(counted$town, "Bern"), nrow(means) == 1, nrow(first) == 1)
+stopifnot(nrow(sized) == 2, identical(sized$name, c("Anna", NA)), identical(sized$age, c(41, NA)))
+stopifnot(nrow(dplyr::count(people, town)) == 2)
+stopifnot(dplyr::mutate(dplyr::group_by(people, town), people = dplyr::n())$age == c(41, 38))
+R

@@ -8,18 +8,15 @@
 #
 # Seen: of five people the third answered nothing and has the score 3.67; with missing = FALSE there are
 # four scores, and the third is the fourth person's.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-psych=2.2.9-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  answers <- data.frame(q1 = c(1, 5, NA, 4, 2), q2 = c(2, 4, NA, 5, 4), q3 = c(1, 5, NA, 3, 5))
-  keys <- list(trust = c("q1", "q2", "q3"))
-  scores <- as.vector(psych::scoreItems(keys, answers)$scores)
-  left <- as.vector(psych::scoreItems(keys, answers, missing = FALSE)$scores)
-  print(rowMeans(answers))
-  print(scores)
-  print(left)
-  stopifnot(length(scores) == 5, all.equal(scores[3], mean(c(3, 4, 4))))
-  stopifnot(length(left) == 4, all.equal(left, rowMeans(answers)[-3]))'
+r_with r-cran-psych=2.2.9-1 <<'R'
+answers <- data.frame(q1 = c(1, 5, NA, 4, 2), q2 = c(2, 4, NA, 5, 4), q3 = c(1, 5, NA, 3, 5))
+keys <- list(trust = c("q1", "q2", "q3"))
+scores <- as.vector(psych::scoreItems(keys, answers)$scores)
+left <- as.vector(psych::scoreItems(keys, answers, missing = FALSE)$scores)
+print(rowMeans(answers))
+print(scores)
+print(left)
+stopifnot(length(scores) == 5, all.equal(scores[3], mean(c(3, 4, 4))))
+stopifnot(length(left) == 4, all.equal(left, rowMeans(answers)[-3]))
+R

@@ -7,18 +7,15 @@
 # write_dta leave the unit out as well.
 #
 # Seen: stays of 2 and 3 days are 2 and 3; beside one of 2 hours they are 2, 48 and 72.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-haven=2.5.1-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  came <- as.POSIXct("2020-01-02 08:00", tz = "UTC")
-  a <- data.frame(stay = came + c(2, 3) * 86400 - came)
-  b <- data.frame(stay = came + c(2 / 24, 2, 3) * 86400 - came)
-  stopifnot(units(a$stay) == "days", units(b$stay) == "hours")
-  saveRDS(a, "a.rds"); saveRDS(b, "b.rds")
-  haven::write_sav(a, "a.sav"); haven::write_sav(b, "b.sav")'
+r_with r-cran-haven=2.5.1-1 <<'R'
+came <- as.POSIXct("2020-01-02 08:00", tz = "UTC")
+a <- data.frame(stay = came + c(2, 3) * 86400 - came)
+b <- data.frame(stay = came + c(2 / 24, 2, 3) * 86400 - came)
+stopifnot(units(a$stay) == "days", units(b$stay) == "hours")
+saveRDS(a, "a.rds"); saveRDS(b, "b.rds")
+haven::write_sav(a, "a.sav"); haven::write_sav(b, "b.sav")
+R
 python_with pyreadr==0.5.8 pyreadstat==1.3.7 pandas==3.1.1 numpy==2.4.6 <<'P'
 import pyreadr
 import pyreadstat

@@ -8,24 +8,21 @@
 # Seen:
 #   read.csv, fread, 45.2147945 typed    45.214794499999996
 #   readr, jsonlite                      45.214794500000004
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-readr=2.1.4-1 r-cran-data.table=1.14.8+dfsg-1 r-cran-jsonlite=1.8.4+dfsg-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  text <- "place,n\n45.2147945,1\n"
-  seen <- c(
-    read.csv = read.csv(text = text)$place, fread = data.table::fread(text)$place,
-    typed = 45.2147945, readr = readr::read_csv(I(text), show_col_types = FALSE)$place,
-    jsonlite = jsonlite::fromJSON("[45.2147945]")
-  )
-  print(sprintf("%s %.17g", names(seen), seen))
-  one <- seen[c("read.csv", "fread", "typed")]
-  other <- seen[c("readr", "jsonlite")]
-  stopifnot(one == one[1], other == other[1], one[1] < other[1])
-  joined <- merge(read.csv(text = text), readr::read_csv(I(text), show_col_types = FALSE), "place")
-  stopifnot(nrow(joined) == 0)
-  many <- sprintf("%.7f", seq(-179.9999999, 180, length.out = 20000))
-  exact <- jsonlite::fromJSON(paste0("[", paste(many, collapse = ","), "]"))
-  print(sum(as.numeric(many) != exact))'
+r_with r-cran-readr=2.1.4-1 r-cran-data.table=1.14.8+dfsg-1 r-cran-jsonlite=1.8.4+dfsg-1 <<'R'
+text <- "place,n\n45.2147945,1\n"
+seen <- c(
+  read.csv = read.csv(text = text)$place, fread = data.table::fread(text)$place,
+  typed = 45.2147945, readr = readr::read_csv(I(text), show_col_types = FALSE)$place,
+  jsonlite = jsonlite::fromJSON("[45.2147945]")
+)
+print(sprintf("%s %.17g", names(seen), seen))
+one <- seen[c("read.csv", "fread", "typed")]
+other <- seen[c("readr", "jsonlite")]
+stopifnot(one == one[1], other == other[1], one[1] < other[1])
+joined <- merge(read.csv(text = text), readr::read_csv(I(text), show_col_types = FALSE), "place")
+stopifnot(nrow(joined) == 0)
+many <- sprintf("%.7f", seq(-179.9999999, 180, length.out = 20000))
+exact <- jsonlite::fromJSON(paste0("[", paste(many, collapse = ","), "]"))
+print(sum(as.numeric(many) != exact))
+R

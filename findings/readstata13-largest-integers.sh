@@ -10,19 +10,16 @@
 #   integers                   2147483620, ., .a, .z
 #   decimals, compress=TRUE    likewise
 #   decimals                   as they are
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-readstata13=0.10.1-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  people <- data.frame(person = c(2147483620L, 2147483621L, 2147483622L, 2147483647L))
-  people$decimal <- as.numeric(people$person)
-  readstata13::save.dta13(people, "plain.dta")
-  readstata13::save.dta13(people, "compressed.dta", compress = TRUE)
-  again <- readstata13::read.dta13("plain.dta")
-  print(again)
-  stopifnot(is.na(again$person) == c(FALSE, TRUE, TRUE, TRUE))'
+r_with r-cran-readstata13=0.10.1-1 <<'R'
+people <- data.frame(person = c(2147483620L, 2147483621L, 2147483622L, 2147483647L))
+people$decimal <- as.numeric(people$person)
+readstata13::save.dta13(people, "plain.dta")
+readstata13::save.dta13(people, "compressed.dta", compress = TRUE)
+again <- readstata13::read.dta13("plain.dta")
+print(again)
+stopifnot(is.na(again$person) == c(FALSE, TRUE, TRUE, TRUE))
+R
 python_with pyreadstat==1.3.7 pandas==3.1.1 numpy==2.4.6 <<'P'
 import pandas as pd
 import pyreadstat

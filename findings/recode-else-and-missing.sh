@@ -8,18 +8,15 @@
 # Seen, of the ages 12, 17.5, 40 and missing (codes: 1 minor, 2 adult):
 #   minors, else adults        car 1 2 2 2         sjmisc 1 2 2 missing
 #   minors, adults by range    car 1 17.5 2 missing   sjmisc 1 missing 2 missing
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-car=3.1-1-1 r-cran-sjmisc=2.8.9-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  ages <- c(12, 17.5, 40, NA)
-  others <- "0:17=1; else=2"
-  ranges <- "0:17=1; 18:99=2"
-  print(cbind(ages, car = car::recode(ages, others), sjmisc = sjmisc::rec(ages, rec = others)))
-  print(cbind(ages, car = car::recode(ages, ranges), sjmisc = sjmisc::rec(ages, rec = ranges)))
-  stopifnot(identical(as.numeric(car::recode(ages, others)), c(1, 2, 2, 2)))
-  stopifnot(identical(as.numeric(sjmisc::rec(ages, rec = others)), c(1, 2, 2, NA)))
-  stopifnot(identical(as.numeric(car::recode(ages, ranges)), c(1, 17.5, 2, NA)))
-  stopifnot(identical(as.numeric(sjmisc::rec(ages, rec = ranges)), c(1, NA, 2, NA)))'
+r_with r-cran-car=3.1-1-1 r-cran-sjmisc=2.8.9-1 <<'R'
+ages <- c(12, 17.5, 40, NA)
+others <- "0:17=1; else=2"
+ranges <- "0:17=1; 18:99=2"
+print(cbind(ages, car = car::recode(ages, others), sjmisc = sjmisc::rec(ages, rec = others)))
+print(cbind(ages, car = car::recode(ages, ranges), sjmisc = sjmisc::rec(ages, rec = ranges)))
+stopifnot(identical(as.numeric(car::recode(ages, others)), c(1, 2, 2, 2)))
+stopifnot(identical(as.numeric(sjmisc::rec(ages, rec = others)), c(1, 2, 2, NA)))
+stopifnot(identical(as.numeric(car::recode(ages, ranges)), c(1, 17.5, 2, NA)))
+stopifnot(identical(as.numeric(sjmisc::rec(ages, rec = ranges)), c(1, NA, 2, NA)))
+R

@@ -8,17 +8,14 @@
 # Seen, of 0.00004 and 47.3768866:
 #   .json    0, 47.3769
 #   .csv     4e-05, 47.3768866
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-rio=0.5.29-1 r-cran-jsonlite=1.8.4+dfsg-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  people <- data.frame(rate = 0.00004, north = 47.3768866)
-  seen <- lapply(c("x.json", "x.csv"), function(file) {
-    rio::export(people, file)
-    rio::import(file)
-  })
-  print(seen, digits = 10)
-  stopifnot(seen[[1]]$rate == 0, seen[[1]]$north == 47.3769)
-  stopifnot(all.equal(seen[[2]], people, tolerance = 1e-15, check.attributes = FALSE))'
+r_with r-cran-rio=0.5.29-1 r-cran-jsonlite=1.8.4+dfsg-1 <<'R'
+people <- data.frame(rate = 0.00004, north = 47.3768866)
+seen <- lapply(c("x.json", "x.csv"), function(file) {
+  rio::export(people, file)
+  rio::import(file)
+})
+print(seen, digits = 10)
+stopifnot(seen[[1]]$rate == 0, seen[[1]]$north == 47.3769)
+stopifnot(all.equal(seen[[2]], people, tolerance = 1e-15, check.attributes = FALSE))
+R

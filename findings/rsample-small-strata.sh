@@ -7,19 +7,16 @@
 #
 # Seen, of 95 people of Bern and 5 of Chur in 200 samples of 80 %: 2 to 5 of Chur; with pool = 0
 # always 4.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-rsample=1.1.1+dfsg-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  people <- data.frame(town = rep(c("Bern", "Chur"), c(95, 5)), age = 1:100)
-  from_chur <- function(...) sapply(1:200, function(seed) {
-    set.seed(seed)
-    sum(rsample::training(rsample::initial_split(people, 0.8, strata = "town", ...))$town == "Chur")
-  })
-  pooled <- from_chur()
-  apart <- suppressWarnings(from_chur(pool = 0))
-  print(table(pooled))
-  print(table(apart))
-  stopifnot(identical(range(pooled), c(2L, 5L)), apart == 4)'
+r_with r-cran-rsample=1.1.1+dfsg-1 <<'R'
+people <- data.frame(town = rep(c("Bern", "Chur"), c(95, 5)), age = 1:100)
+from_chur <- function(...) sapply(1:200, function(seed) {
+  set.seed(seed)
+  sum(rsample::training(rsample::initial_split(people, 0.8, strata = "town", ...))$town == "Chur")
+})
+pooled <- from_chur()
+apart <- suppressWarnings(from_chur(pool = 0))
+print(table(pooled))
+print(table(apart))
+stopifnot(identical(range(pooled), c(2L, 5L)), apart == 4)
+R

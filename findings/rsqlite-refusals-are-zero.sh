@@ -8,18 +8,15 @@
 # Seen, of incomes 1000, "refused" and missing:
 #   number first    1000, 0, missing
 #   text first      "refused", "1000", missing
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-rsqlite=2.2.20-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  library(RSQLite)
-  people <- dbConnect(SQLite(), ":memory:")
-  dbExecute(people, "CREATE TABLE people (income)")
-  dbExecute(people, "INSERT INTO people VALUES (1000), (\"refused\"), (NULL)")
-  incomes <- dbGetQuery(people, "SELECT income FROM people")$income
-  turned <- dbGetQuery(people, "SELECT income FROM people ORDER BY typeof(income) DESC")$income
-  print(list(incomes, turned))
-  stopifnot(is.numeric(incomes), incomes[1:2] == c(1000, 0), is.na(incomes[3]))
-  stopifnot(identical(sort(turned), c("1000", "refused")))'
+r_with r-cran-rsqlite=2.2.20-1 <<'R'
+library(RSQLite)
+people <- dbConnect(SQLite(), ":memory:")
+dbExecute(people, "CREATE TABLE people (income)")
+dbExecute(people, "INSERT INTO people VALUES (1000), (\"refused\"), (NULL)")
+incomes <- dbGetQuery(people, "SELECT income FROM people")$income
+turned <- dbGetQuery(people, "SELECT income FROM people ORDER BY typeof(income) DESC")$income
+print(list(incomes, turned))
+stopifnot(is.numeric(incomes), incomes[1:2] == c(1000, 0), is.na(incomes[3]))
+stopifnot(identical(sort(turned), c("1000", "refused")))
+R

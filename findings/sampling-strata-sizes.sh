@@ -7,18 +7,15 @@
 #
 # Seen, of 6 women and 6 men with sizes 2 and 4: 2 women and 4 men where a woman stands first, 4
 # women and 2 men where a man does, also if the sizes are named.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-sampling=2.9-2
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  set.seed(1)
-  drawn <- function(sexes) {
-    people <- data.frame(sex = sexes)
-    found <- sampling::strata(people, "sex", size = c(f = 2, m = 4), method = "srswor")
-    table(sampling::getdata(people, found)$sex)
-  }
-  seen <- list(drawn(rep(c("f", "m"), 6)), drawn(rep(c("m", "f"), 6)))
-  print(seen)
-  stopifnot(seen[[1]][c("f", "m")] == c(2, 4), seen[[2]][c("f", "m")] == c(4, 2))'
+r_with r-cran-sampling=2.9-2 <<'R'
+set.seed(1)
+drawn <- function(sexes) {
+  people <- data.frame(sex = sexes)
+  found <- sampling::strata(people, "sex", size = c(f = 2, m = 4), method = "srswor")
+  table(sampling::getdata(people, found)$sex)
+}
+seen <- list(drawn(rep(c("f", "m"), 6)), drawn(rep(c("m", "f"), 6)))
+print(seen)
+stopifnot(seen[[1]][c("f", "m")] == c(2, 4), seen[[2]][c("f", "m")] == c(4, 2))
+R

@@ -10,20 +10,17 @@
 # Seen, reversed:        psych and datawizard    sjmisc
 #   1, 2, 4              4, 3, 1                 4, 2, 1
 #   1, 2, 3, 4, 5        5, 4, 3, 2, 1           5, 4, 3, 2, 1
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-psych=2.2.9-1 r-cran-sjmisc=2.8.9-1 r-cran-datawizard=0.6.5+dfsg-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  reversed <- function(answers) cbind(
-    psych = psych::reverse.code(-1, data.frame(answers))[, 1],
-    sjmisc = sjmisc::rec(answers, rec = "rev"),
-    datawizard = datawizard::reverse(answers)
-  )
-  some <- reversed(c(1, 2, 4))
-  all <- reversed(1:5)
-  print(some)
-  print(all)
-  stopifnot(some[, c("psych", "datawizard")] == c(4, 3, 1), some[, "sjmisc"] == c(4, 2, 1), all == 5:1)
-  stopifnot(psych::reverse.code(-1, data.frame(c(1, 2, 4)), mini = 1, maxi = 5) == c(5, 4, 2))'
+r_with r-cran-psych=2.2.9-1 r-cran-sjmisc=2.8.9-1 r-cran-datawizard=0.6.5+dfsg-1 <<'R'
+reversed <- function(answers) cbind(
+  psych = psych::reverse.code(-1, data.frame(answers))[, 1],
+  sjmisc = sjmisc::rec(answers, rec = "rev"),
+  datawizard = datawizard::reverse(answers)
+)
+some <- reversed(c(1, 2, 4))
+all <- reversed(1:5)
+print(some)
+print(all)
+stopifnot(some[, c("psych", "datawizard")] == c(4, 3, 1), some[, "sjmisc"] == c(4, 2, 1), all == 5:1)
+stopifnot(psych::reverse.code(-1, data.frame(c(1, 2, 4)), mini = 1, maxi = 5) == c(5, 4, 2))
+R

@@ -9,17 +9,14 @@
 # Seen, of the answers 1 (no), 2 (yes), 9 (refused) and 40:
 #   haven         zap_labels 1, 2, 9, 40           as_factor no, yes, refused, 40
 #   sjlabelled    zap_labels missing × 3, 40       as_label no, yes, refused, missing
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-sjlabelled=1.2.0-1 r-cran-sjmisc=2.8.9-1 r-cran-haven=2.5.1-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  answers <- haven::labelled(c(1, 2, 9, 40), c(no = 1, yes = 2, refused = 9))
-  kept <- haven::zap_labels(answers)
-  lost <- sjlabelled::zap_labels(answers)
-  texts <- data.frame(haven = haven::as_factor(answers), sjlabelled = sjlabelled::as_label(answers))
-  print(list(kept, as.numeric(lost), texts))
-  stopifnot(identical(kept, c(1, 2, 9, 40)), identical(as.numeric(lost), c(NA, NA, NA, 40)))
-  stopifnot(identical(as.character(texts$haven), c("no", "yes", "refused", "40")))
-  stopifnot(identical(as.character(texts$sjlabelled), c("no", "yes", "refused", NA)))'
+r_with r-cran-sjlabelled=1.2.0-1 r-cran-sjmisc=2.8.9-1 r-cran-haven=2.5.1-1 <<'R'
+answers <- haven::labelled(c(1, 2, 9, 40), c(no = 1, yes = 2, refused = 9))
+kept <- haven::zap_labels(answers)
+lost <- sjlabelled::zap_labels(answers)
+texts <- data.frame(haven = haven::as_factor(answers), sjlabelled = sjlabelled::as_label(answers))
+print(list(kept, as.numeric(lost), texts))
+stopifnot(identical(kept, c(1, 2, 9, 40)), identical(as.numeric(lost), c(NA, NA, NA, 40)))
+stopifnot(identical(as.character(texts$haven), c("no", "yes", "refused", "40")))
+stopifnot(identical(as.character(texts$sjlabelled), c("no", "yes", "refused", NA)))
+R

@@ -9,20 +9,17 @@
 #   sum(smokes) AS smokes       TRUE            sum(smokes) AS smokers    2
 #   count(born) AS born         1970-01-03      count(born) AS known      2
 #                                               min(born) AS first        7305
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-sqldf=0.4-11-2
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  options(gsubfn.engine = "R")
-  suppressMessages(library(sqldf))
-  people <- data.frame(
-    town = "Bern", smokes = c(TRUE, TRUE, FALSE), born = as.Date(c("1990-01-01", "1991-01-01", NA))
-  )
-  same <- sqldf("SELECT sum(smokes) AS smokes, count(born) AS born FROM people GROUP BY town")
-  other <- sqldf("SELECT sum(smokes) AS smokers, count(born) AS known, min(born) AS first FROM people GROUP BY town")
-  print(same)
-  print(other)
-  stopifnot(identical(same$smokes, TRUE), same$born == as.Date("1970-01-03"))
-  stopifnot(other$smokers == 2, other$known == 2, other$first == 7305, !inherits(other$first, "Date"))'
+r_with r-cran-sqldf=0.4-11-2 <<'R'
+options(gsubfn.engine = "R")
+suppressMessages(library(sqldf))
+people <- data.frame(
+  town = "Bern", smokes = c(TRUE, TRUE, FALSE), born = as.Date(c("1990-01-01", "1991-01-01", NA))
+)
+same <- sqldf("SELECT sum(smokes) AS smokes, count(born) AS born FROM people GROUP BY town")
+other <- sqldf("SELECT sum(smokes) AS smokers, count(born) AS known, min(born) AS first FROM people GROUP BY town")
+print(same)
+print(other)
+stopifnot(identical(same$smokes, TRUE), same$born == as.Date("1970-01-03"))
+stopifnot(other$smokers == 2, other$known == 2, other$first == 7305, !inherits(other$first, "Date"))
+R

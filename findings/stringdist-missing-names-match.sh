@@ -7,17 +7,14 @@
 # matchNA = FALSE leaves such people without a match.
 #
 # Seen: the person without a name has an income of 2000, that of a person without a name.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-stringdist=0.9.10-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  people <- data.frame(name = c("Meier", NA, "Muster"), age = c(41, 38, 25))
-  taxes <- data.frame(name = c("Mayer", NA, "Muster"), income = c(1000, 2000, 3000))
-  found <- stringdist::amatch(people$name, taxes$name, maxDist = 2)
-  apart <- stringdist::amatch(people$name, taxes$name, maxDist = 2, matchNA = FALSE)
-  print(cbind(people, income = taxes$income[found], apart = taxes$income[apart]))
-  stopifnot(identical(taxes$income[found], c(1000, 2000, 3000)))
-  stopifnot(identical(taxes$income[apart], c(1000, NA, 3000)))
-  stopifnot(is.na(stringdist::stringdist(NA, NA)))'
+r_with r-cran-stringdist=0.9.10-1 <<'R'
+people <- data.frame(name = c("Meier", NA, "Muster"), age = c(41, 38, 25))
+taxes <- data.frame(name = c("Mayer", NA, "Muster"), income = c(1000, 2000, 3000))
+found <- stringdist::amatch(people$name, taxes$name, maxDist = 2)
+apart <- stringdist::amatch(people$name, taxes$name, maxDist = 2, matchNA = FALSE)
+print(cbind(people, income = taxes$income[found], apart = taxes$income[apart]))
+stopifnot(identical(taxes$income[found], c(1000, 2000, 3000)))
+stopifnot(identical(taxes$income[apart], c(1000, NA, 3000)))
+stopifnot(is.na(stringdist::stringdist(NA, NA)))
+R

@@ -6,17 +6,14 @@
 # strict = TRUE goes on until none is above.
 #
 # Seen: of the weights 1, 1, 1, 1, 2.9 and 10 the trimmed ones are 2.4 four times, 4.3 and 3.
-command -v Rscript >/dev/null || { echo "R is needed" >&2; exit 2; }
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-debian_unpacked r-cran-survey=4.1-1-1
-unset LD_LIBRARY_PATH
-export R_LIBS="$FOLDER/root/usr/lib/R/site-library:$FOLDER/root/usr/lib/R/library"
-Rscript --vanilla -e '
-  suppressMessages(library(survey))
-  people <- data.frame(weight = c(1, 1, 1, 1, 2.9, 10), age = 21:26)
-  design <- svydesign(~1, weights = ~weight, data = people)
-  trimmed <- as.vector(weights(trimWeights(design, upper = 3)))
-  strict <- as.vector(weights(trimWeights(design, upper = 3, strict = TRUE)))
-  print(rbind(trimmed, strict))
-  stopifnot(all.equal(trimmed, c(2.4, 2.4, 2.4, 2.4, 4.3, 3)))
-  stopifnot(max(strict) <= 3 + 1e-9)'
+r_with r-cran-survey=4.1-1-1 <<'R'
+suppressMessages(library(survey))
+people <- data.frame(weight = c(1, 1, 1, 1, 2.9, 10), age = 21:26)
+design <- svydesign(~1, weights = ~weight, data = people)
+trimmed <- as.vector(weights(trimWeights(design, upper = 3)))
+strict <- as.vector(weights(trimWeights(design, upper = 3, strict = TRUE)))
+print(rbind(trimmed, strict))
+stopifnot(all.equal(trimmed, c(2.4, 2.4, 2.4, 2.4, 4.3, 3)))
+stopifnot(max(strict) <= 3 + 1e-9)
+R
