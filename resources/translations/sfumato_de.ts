@@ -362,7 +362,7 @@
     </message>
     <message>
         <location line="-3"/>
-        <location line="+48"/>
+        <location line="+39"/>
         <source>Bins of {column}</source>
         <translation>Klassen von {column}</translation>
     </message>
@@ -388,12 +388,12 @@
         <translation>Werte von {column}</translation>
     </message>
     <message>
-        <location line="-94"/>
+        <location line="-85"/>
         <source>Open the table first.</source>
         <translation>Öffnen Sie zuerst die Tabelle.</translation>
     </message>
     <message>
-        <location line="+112"/>
+        <location line="+103"/>
         <source>Confirm the values of {column}</source>
         <translation>Werte von {column} bestätigen</translation>
     </message>
@@ -454,7 +454,7 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="-426"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="-417"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
@@ -497,7 +497,7 @@
         <translation>veröffentlichter Test, vereinfachte Schranke</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/released_files.py" line="+65"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+447"/>
         <source>The released columns are being made again.</source>
         <translation>Die freigegebenen Spalten werden neu erzeugt.</translation>
     </message>
@@ -507,7 +507,7 @@
         <translation>Das lässt sich nicht sagen: {reason}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+195"/>
+        <location line="-274"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
@@ -1350,12 +1350,12 @@
     </message>
     <message>
         <location line="+3"/>
-        <location line="+62"/>
+        <location line="+66"/>
         <source>Load table</source>
         <translation>Tabelle laden</translation>
     </message>
     <message>
-        <location line="-38"/>
+        <location line="-40"/>
         <source>The project&apos;s table is not open</source>
         <translation>Die Tabelle des Projekts ist nicht geöffnet</translation>
     </message>
@@ -1375,7 +1375,7 @@
         <translation>Eine Tabelle wird gewählt und gelesen.</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+26"/>
         <source>Choose attributes</source>
         <translation>Merkmale festlegen</translation>
     </message>
@@ -2942,7 +2942,7 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/session.py" line="+578"/>
+        <location filename="../../app/sfumato/ui/state/session.py" line="+585"/>
         <source>Looking at the columns</source>
         <translation>Spalten werden angesehen</translation>
     </message>
@@ -6646,7 +6646,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="+152"/>
         <location line="+59"/>
         <location line="+194"/>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+256"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+255"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6867,7 +6867,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Regelwerk schützt, was niemand über eine Person erfahren darf: eine Diagnose, ein Einkommen, einen Beruf. Kennzeichnen Sie zuerst eine solche Spalte als sensibel.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+135"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+132"/>
         <location filename="../../app/sfumato/ui/panels/policy/lists.py" line="+4"/>
         <location line="+116"/>
         <source>Go to Attributes</source>
@@ -6980,7 +6980,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Kombination|Kombinationen}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+22"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+321"/>
         <source>exact</source>
         <translation>exakt</translation>
     </message>
@@ -7347,7 +7347,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die veröffentlichte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+249"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="-275"/>
         <source>Original, {column}: {value}</source>
         <translation>Original, {column}: {value}</translation>
     </message>
@@ -8001,7 +8001,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Welche</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="-69"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="-66"/>
         <source>Searching for safe generalizations…</source>
         <translation>Sichere Vergröberungen werden gesucht&#xa0;…</translation>
     </message>
@@ -8021,7 +8021,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die gewählten Stufen sind nicht mehr sicher: Wählen Sie andere.</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location line="+49"/>
         <source>No column can be generalized yet</source>
         <translation>Noch lässt sich keine Spalte vergröbern</translation>
     </message>
@@ -8042,34 +8042,34 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+5"/>
-        <location line="+132"/>
+        <location line="+137"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
     <message>
-        <location line="-121"/>
+        <location line="-125"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/requirements.py" line="+152"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+8"/>
         <source>Explore</source>
         <translation>Erkunden</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-12"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Promise and publish</source>
         <translation>Zusage und Veröffentlichung</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+14"/>
         <source>Search</source>
         <translation>Suchen</translation>
     </message>
@@ -8089,7 +8089,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vergröberte Tabelle verwerfen; Rückgängig stellt sie wieder her</translation>
     </message>
     <message>
-        <location line="+89"/>
+        <location line="+95"/>
         <source>Discard the generalized table</source>
         <translation>Vergröberte Tabelle verwerfen</translation>
     </message>
@@ -8453,7 +8453,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+290"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+289"/>
         <source>Or state the level exactly, by any of these:</source>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
@@ -8529,7 +8529,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} um {units}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+38"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+40"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
@@ -8557,7 +8557,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+4"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="-160"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+275"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+274"/>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
     </message>
@@ -9202,7 +9202,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-192"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+39"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+1"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
@@ -9686,7 +9686,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+87"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+86"/>
         <location line="+1"/>
         <source>Find a column</source>
         <translation>Spalte suchen</translation>
@@ -9712,7 +9712,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffnen Sie zuerst eine Tabelle</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+26"/>
         <location line="+129"/>
         <source>Close settings</source>
         <translation>Einstellungen schließen</translation>
@@ -9749,12 +9749,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was {name} von {column} bekommt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-121"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-120"/>
         <source>The table is large; this takes a moment.</source>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+338"/>
+        <location line="+337"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
@@ -10032,7 +10032,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{suppressed:,} von {records:,} {records:Datensatz|Datensätzen}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="-178"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="-183"/>
         <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+30"/>
         <source>Propose missing hierarchies</source>
         <translation>Fehlende Hierarchien vorschlagen</translation>
@@ -10069,7 +10069,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Alle Empfänger gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-1"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="-1"/>
         <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+11"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
@@ -10272,22 +10272,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigaben für {names} würden abgelehnt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/beliefs.py" line="+22"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+17"/>
         <source>{share} of records show their true value, and nobody can tell which.</source>
         <translation>{share} der Datensätze zeigen ihren wahren Wert, und niemand kann sagen, welche.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="-29"/>
+        <location line="-46"/>
         <source>The table is read in parts: what is measured, and what is said of its numbers, comes from {rows} {rows:row|rows}, drawn evenly.</source>
         <translation>Die Tabelle wird in Teilen gelesen: Was gemessen und was über ihre Zahlen gesagt wird, stammt aus {rows} gleichmäßig gezogenen {rows:Zeile|Zeilen}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/beliefs.py" line="+8"/>
+        <location line="+54"/>
         <source>A hunch of {before} about someone can rise to {after} at most.</source>
         <translation>Eine Vermutung von {before} über jemanden kann auf höchstens {after} steigen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+31"/>
+        <location line="-23"/>
         <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±&#x202f;{points} percentage {points:point|points} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±&#x202f;{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%).</translation>
     </message>
@@ -10475,20 +10475,20 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+73"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+175"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+72"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+180"/>
         <source>Who gets what</source>
         <translation>Wer bekommt was</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+97"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+52"/>
         <location line="+201"/>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+97"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/hadamard.py" line="+36"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/hadamard.py" line="+35"/>
         <source>How codes become symbols</source>
         <translation>Wie Schlüssel zu Symbolen werden</translation>
     </message>
@@ -11045,7 +11045,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/readiness_card.py" line="+61"/>
+        <location filename="../../app/sfumato/ui/panels/releases/readiness_card.py" line="+62"/>
         <source>What was found</source>
         <translation>Was gefunden wurde</translation>
     </message>
@@ -11168,7 +11168,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessGrid</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/readiness_grid.py" line="+25"/>
+        <location line="+26"/>
         <source>People found</source>
         <translation>Personen auffindbar</translation>
     </message>
@@ -11213,7 +11213,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Empfänger</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+23"/>
         <source>{count} {count:danger|dangers}</source>
         <translation>{count} {count:Gefahr|Gefahren}</translation>
     </message>
@@ -11377,7 +11377,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasedFiles</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/released_files.py" line="-50"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="+106"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
@@ -11395,7 +11395,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+79"/>
+        <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+78"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -11449,12 +11449,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <name>ReleasesPanel</name>
     <message>
         <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+25"/>
-        <location line="+171"/>
+        <location line="+174"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location line="-169"/>
+        <location line="-172"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -11489,7 +11489,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ordner zeigen</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+53"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
@@ -11993,7 +11993,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die beste Vermutung trifft bei {alone:.1%} der Datensätze zu; ohne jede Freigabe bei {without:.1%}.</translation>
     </message>
     <message>
-        <location line="+272"/>
+        <location line="+271"/>
         <source>No attribute of the policy has a perturbation matrix.</source>
         <translation>Kein Merkmal des Regelwerks hat eine Übergangsmatrix.</translation>
     </message>
@@ -12274,7 +12274,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Höchstens</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/adoption/examination.py" line="+424"/>
+        <location filename="../../app/sfumato/project/adoption/examination.py" line="+423"/>
         <location filename="../../app/sfumato/project/publication/other_tables.py" line="+104"/>
         <source>Looking into the file</source>
         <translation>Die Datei wird untersucht</translation>
@@ -12290,7 +12290,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es sind keine Dateien ausgewählt.</translation>
     </message>
     <message>
-        <location line="+88"/>
+        <location line="+87"/>
         <source>{column} is not a sensitive attribute of the policy.</source>
         <translation>{column} ist kein sensibles Merkmal des Regelwerks.</translation>
     </message>
@@ -12301,7 +12301,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/coalitions/restored_files.py" line="-55"/>
-        <location line="+118"/>
+        <location line="+117"/>
         <location filename="../../app/sfumato/analysis/disclosure/find_person.py" line="+11"/>
         <source>Making {key} again</source>
         <translation>{key} wird erneut erzeugt</translation>
@@ -12613,7 +12613,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+1"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+293"/>
         <location filename="../../app/sfumato/project/approval.py" line="+217"/>
-        <location filename="../../app/sfumato/project/release/release.py" line="+471"/>
+        <location filename="../../app/sfumato/project/release/release.py" line="+472"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -13083,7 +13083,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Das ist aus allen Zeilen einiger Einheiten geschätzt, {sampled:,} gleichmäßig gezogenen {sampled:Zeile|Zeilen}.</translation>
     </message>
     <message>
-        <location line="+103"/>
+        <location line="+102"/>
         <source>the same in all of them</source>
         <translation>in allen gleich</translation>
     </message>
@@ -13126,13 +13126,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Offene Spalten</translation>
     </message>
     <message>
-        <location line="+308"/>
+        <location line="+319"/>
         <source>The columns released unperturbed tell little of {names}.</source>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
     <message>
         <location line="+39"/>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+195"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+216"/>
         <source>Mark {columns} as sensitive too</source>
         <translation>Auch {columns} als sensibel kennzeichnen</translation>
     </message>
@@ -13153,19 +13153,16 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+142"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+139"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/coarsening/undone_views.py" line="+290"/>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-286"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-299"/>
+        <location line="+13"/>
         <location line="+264"/>
         <location line="+37"/>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-53"/>
-        <location line="+28"/>
-        <location line="+31"/>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+514"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
@@ -13190,7 +13187,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen</translation>
     </message>
     <message>
-        <location line="-81"/>
+        <location line="-92"/>
         <source>state level</source>
         <translation>Stufe angeben</translation>
     </message>
@@ -13205,7 +13202,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>anders gelesen</translation>
     </message>
     <message>
-        <location line="+292"/>
+        <location line="+303"/>
         <source>Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f} in 100.</source>
         <translation>Geschätzt an {sampled:,} von {records:,} {records:Datensatz|Datensätzen}: auf {error:.1f} von 100 genau.</translation>
     </message>
@@ -13243,12 +13240,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>wiederholte Einheiten</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/previews/count_answers.py" line="+143"/>
+        <location filename="../../app/sfumato/analysis/previews/count_answers.py" line="+153"/>
         <source>Ready for queries</source>
         <translation>Bereit für Anfragen</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+26"/>
+        <source>These estimates take {columns} as the table has {number:it|them}. {recipients} {count:sees|see} {number:it|them} coarser, or with * in some rows, and can&apos;t tell exactly which records match.</source>
+        <translation>Diese Schätzungen nehmen {columns}, wie die Tabelle {number:sie|sie} hat. {recipients} {count:sieht|sehen} {number:sie|sie} gröber oder in manchen Zeilen mit * und {count:kann|können} nicht genau sagen, welche Datensätze passen.</translation>
+    </message>
+    <message>
+        <location line="+21"/>
         <source>Answering queries</source>
         <translation>Anfragen werden beantwortet</translation>
     </message>
@@ -13323,7 +13325,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="-568"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="-49"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
     </message>
@@ -13338,16 +13340,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="+421"/>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+46"/>
-        <location line="+264"/>
-        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+45"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-368"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+6"/>
-        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+3"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+306"/>
+        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+48"/>
         <source>Drop {column}: {figures}</source>
         <translation>{column} weglassen: {figures}</translation>
     </message>
@@ -13388,18 +13387,18 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-278"/>
+        <location line="-273"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
     <message>
-        <location line="-112"/>
+        <location line="-107"/>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="-403"/>
         <source>How it is read</source>
         <translation>Wie sie gelesen wird</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-353"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+15"/>
         <source>round {column} to multiples of {step:g}</source>
         <translation>{column} auf Vielfache von {step:g} runden</translation>
     </message>
@@ -13409,7 +13408,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} auf Vielfache von {step:g} runden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+117"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+112"/>
         <source>No unit is unique on the columns released unperturbed, but {small:,} of {rows:,} {rows:record|records} {small:shares its|share their} values with records of fewer than {most} other {most:unit|units}.</source>
         <translation>Keine Einheit ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {rows:Datensatz|Datensätzen} {small:teilt seine|teilen ihre} Werte mit Datensätzen von weniger als {most} {most:anderen Einheit|anderen Einheiten}.</translation>
     </message>
@@ -13429,7 +13428,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeilen mit demselben Pseudonym von {column} lassen sich verknüpfen. Was sie zusammen zeigen, ist für {unique:,} von {values:,} {values:Wert|Werten} von {column} einzigartig: Wer so viel weiß, findet diese Zeilen, wie viele Datensätze sich auch einzeln gleichen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-96"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-103"/>
         <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+13"/>
         <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="-1"/>
         <source>Linked rows</source>
@@ -13446,7 +13445,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+129"/>
+        <location line="+124"/>
         <source>Round {column} to multiples of {step:g}: {figures}</source>
         <translation>{column} auf Vielfache von {step:g} runden: {figures}</translation>
     </message>
@@ -13478,7 +13477,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+12"/>
-        <location filename="../../app/sfumato/project/verification/published.py" line="+209"/>
+        <location filename="../../app/sfumato/project/verification/published.py" line="+207"/>
         <location line="+6"/>
         <source>Promises</source>
         <translation>Zusagen</translation>
@@ -13557,7 +13556,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In zufälliger Reihenfolge freigeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions/restored_files.py" line="-156"/>
+        <location filename="../../app/sfumato/analysis/coalitions/restored_files.py" line="-155"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
@@ -13577,7 +13576,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wahrscheinlichkeit des wahren Werts</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+65"/>
         <source>rows change places within their groups, so that no file tells which of its rows is whose. Only what is to be expected can be told.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz, sodass keine Datei verrät, wessen Zeile welche ist. Nur was zu erwarten ist, lässt sich sagen.</translation>
     </message>
@@ -13592,7 +13591,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was {holder} hat, stammt aus einer anderen Ausgabe der Quelltabelle. Öffnen Sie diese Ausgabe, um es zu bewerten.</translation>
     </message>
     <message>
-        <location line="-160"/>
+        <location line="-159"/>
         <source>numbers have no single values to restore; see how far an estimate is off.</source>
         <translation>Zahlen haben keine einzelnen Werte, die wiederherzustellen wären; sehen Sie, wie weit ein Schätzwert abweicht.</translation>
     </message>
@@ -13683,7 +13682,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verlangt ist: Die Schätzung eines Angreifers für den Anteil eines Werts in einer Gruppe ist in mindestens {delta:.0%} der Fälle um mehr als {epsilon:.0%} zu hoch und ebenso oft um mehr als das zu niedrig; oder sie liegt, wo ein Wert für beides zu selten ist, in mindestens {nearly:.0%} der Fälle auf einer Seite daneben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+316"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+328"/>
         <source>With {column} at level {level}, {classes} {classes:class|classes}</source>
         <translation>Mit {column} auf Stufe {level}, {classes} {classes:Klasse|Klassen}</translation>
     </message>
@@ -13698,7 +13697,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit {column} in {bins} {bins:Klasse|Klassen}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="+17"/>
+        <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="+13"/>
         <source>Whoever knows {names} of a person tells groups of people alike apart, by what the recipient sees of these.</source>
         <translation>Wer von einer Person {names} kennt, unterscheidet Gruppen gleicher Personen nach dem, was der Empfänger davon sieht.</translation>
     </message>
@@ -13718,14 +13717,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Weniger freigeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+53"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+56"/>
         <source>In none of the {groups:,} {groups:group|groups} of people alike can {recipient} estimate the shares of {name} closely.</source>
         <translation>In keiner der {groups:,} {groups:Gruppe|Gruppen} gleicher Personen kann {recipient} die Anteile von {name} genau schätzen.</translation>
     </message>
     <message>
         <location line="+7"/>
-        <source>In {violating:,} of {groups:,} {groups:group|groups} of people alike, with {share:.0%} of the records, {recipient} can estimate the shares of {name} to within {epsilon:.0%}.</source>
-        <translation>In {violating:,} von {groups:,} {groups:Gruppe|Gruppen} gleicher Personen, mit {share:.0%} der Datensätze, kann {recipient} die Anteile von {name} auf {epsilon:.0%} genau schätzen.</translation>
+        <source>In {violating:,} of {groups:,} {groups:group|groups} of people alike, with {share:.0%} of the records, {recipient} can estimate the share of at least one value of {name} closely: it is off by more than {epsilon:.0%} less often than is asked for.</source>
+        <translation>In {violating:,} von {groups:,} {groups:Gruppe|Gruppen} gleicher Personen, mit {share:.0%} der Datensätze, kann {recipient} den Anteil mindestens eines Wertes von {name} genau schätzen: Um mehr als {epsilon:.0%} liegt die Schätzung seltener daneben als gefordert.</translation>
     </message>
     <message>
         <location line="+15"/>
@@ -13758,7 +13757,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gruppen ohne einen Teil von {attribute} werden gebildet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="-193"/>
+        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="+228"/>
         <source>View</source>
         <translation>Sicht</translation>
     </message>
@@ -13773,12 +13772,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Stufe von {column} wird angehoben</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+27"/>
         <source>Show {column} at level {level} to {names}: {figures}</source>
         <translation>{column} an {names} auf Stufe {level} zeigen: {figures}</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-5"/>
         <source>{before:,} → {about}{after:,} suppressed</source>
         <translation>{before:,} → {about}{after:,} unterdrückt</translation>
     </message>
@@ -13831,17 +13830,15 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
     <message>
-        <location line="+40"/>
-        <location line="+75"/>
-        <location filename="../../app/sfumato/project/rules/generalization.py" line="+170"/>
-        <location line="+215"/>
+        <location line="+47"/>
+        <location filename="../../app/sfumato/project/rules/generalization.py" line="+162"/>
+        <location line="+208"/>
         <source>{column} is not a quasi-identifier.</source>
         <translation>{column} ist kein Quasi-Identifikator.</translation>
     </message>
     <message>
-        <location line="-74"/>
-        <location line="+75"/>
-        <location filename="../../app/sfumato/commands/columns.py" line="+171"/>
+        <location line="+1"/>
+        <location filename="../../app/sfumato/commands/columns.py" line="+186"/>
         <location filename="../../app/sfumato/engine/generalization/public_counts.py" line="+205"/>
         <location filename="../../app/sfumato/formats/options.py" line="+440"/>
         <location line="+38"/>
@@ -13852,7 +13849,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie eines davon: {known}.</translation>
     </message>
     <message>
-        <location line="-70"/>
+        <location line="-9"/>
         <source>Name it once.</source>
         <translation>Nennen Sie sie einmal.</translation>
     </message>
@@ -13862,7 +13859,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} ist zweimal genannt.</translation>
     </message>
     <message>
-        <location line="+75"/>
+        <location line="+79"/>
         <source>Choose a level from 0.</source>
         <translation>Wählen Sie eine Stufe ab 0.</translation>
     </message>
@@ -13892,7 +13889,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine oder lassen Sie Hierarchien vorschlagen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/views.py" line="+385"/>
+        <location filename="../../app/sfumato/project/release/views.py" line="+391"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -13960,12 +13957,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+194"/>
+        <location line="+192"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-194"/>
+        <location line="-192"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -13985,7 +13982,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aufruf: </translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location line="+71"/>
         <source>Cancelled. What was not finished is gone; what was finished stays.</source>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
@@ -13995,7 +13992,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Um es anzunehmen: {command}</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+36"/>
         <source>there is no language {language}; there are {known}</source>
         <translation>es gibt keine Sprache {language}; es gibt {known}</translation>
     </message>
@@ -14141,7 +14138,7 @@ Rückgabewerte:
         <translation>Die freigegebenen Zähltabellen auflisten oder eine für einen Empfänger erstellen.</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+32"/>
         <source>Show what protects each sensitive column, or set mechanisms and settings.</source>
         <translation>Zeigen, was jede sensible Spalte schützt, oder Verfahren und Einstellungen festlegen.</translation>
     </message>
@@ -14186,28 +14183,28 @@ Rückgabewerte:
         <translation>Eine anderswo erstellte Freigabe auf die Leiter übernehmen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/adopt.py" line="+52"/>
+        <location filename="../../app/sfumato/commands/adopt.py" line="+51"/>
         <source>Not adopted: no level can be fitted to it. With --beside it is adopted all the same, so that its holder is counted wherever coalitions are.</source>
         <translation>Nicht übernommen: Keine Stufe lässt sich an sie anpassen. Mit --beside wird sie trotzdem übernommen, sodass ihr Inhaber überall dort mitzählt, wo Koalitionen betrachtet werden.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+12"/>
         <source>as a rung of the ladder</source>
         <translation>als Sprosse der Leiter</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../app/sfumato/commands/project.py" line="+239"/>
+        <location filename="../../app/sfumato/commands/project.py" line="+238"/>
         <source>beside the ladder</source>
         <translation>neben der Leiter</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Adopted {place}. The ledger records it with the next release.</source>
         <translation>{place} übernommen. Das Freigabeverzeichnis hält es mit der nächsten Freigabe fest.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+33"/>
         <source>Give --column once for each attribute, in their order.</source>
         <translation>Geben Sie --column einmal für jedes Merkmal an, in dessen Reihenfolge.</translation>
     </message>
@@ -14322,12 +14319,22 @@ Rückgabewerte:
         <translation>Die Spalten auflisten oder festlegen, wozu sie dienen und wie sie freigegeben werden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/columns.py" line="-127"/>
+        <location filename="../../app/sfumato/commands/columns.py" line="-141"/>
         <source>sfumato: --shared and --shared-by go with --pseudonym COLUMN</source>
         <translation>sfumato: --shared und --shared-by gehören zu --pseudonym SPALTE</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+48"/>
+        <source>Column {column} has no list of values or bins, so there is nothing to confirm.</source>
+        <translation>Die Spalte {column} hat keine Liste von Werten oder Klassen, es gibt also nichts zu bestätigen.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Confirm the columns that are perturbed or binned.</source>
+        <translation>Bestätigen Sie Spalten, die verändert werden oder Klassen haben.</translation>
+    </message>
+    <message>
+        <location line="+48"/>
         <source>Column {column} has the role {role}: only what identifies is dropped, or leaves as a pseudonym.</source>
         <translation>Spalte {column} hat die Rolle {role}: Nur was direkt identifiziert, wird weggelassen oder als Pseudonym freigegeben.</translation>
     </message>
@@ -14348,12 +14355,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+13"/>
-        <location line="+227"/>
+        <location line="+233"/>
         <source>The project has no column {column}.</source>
         <translation>Das Projekt hat keine Spalte {column}.</translation>
     </message>
     <message>
-        <location line="-217"/>
+        <location line="-223"/>
         <source>{role} is no role that column {column} can have.</source>
         <translation>{role} ist keine Rolle, die Spalte {column} haben kann.</translation>
     </message>
@@ -14398,7 +14405,12 @@ Rückgabewerte:
         <translation>{names} Klassen</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+2"/>
+        <source>values taken from the table, not confirmed</source>
+        <translation>Werte aus der Tabelle, nicht bestätigt</translation>
+    </message>
+    <message>
+        <location line="+26"/>
         <source>what a column is for: identifying, quasi-identifier, sensitive, insensitive or weight; may be repeated, like all that name a column</source>
         <translation>wozu eine Spalte dient: identifying, quasi-identifier, sensitive, insensitive oder weight; mehrfach möglich, wie alle, die eine Spalte nennen</translation>
     </message>
@@ -14438,12 +14450,17 @@ Rückgabewerte:
         <translation>auf Vielfache davon runden; none rundet nicht</translation>
     </message>
     <message>
-        <location line="+199"/>
+        <location line="+4"/>
+        <source>its values or bins, taken from the table, are all that could occur</source>
+        <translation>ihre Werte oder Klassen, die aus der Tabelle stammen, sind alle, die vorkommen könnten</translation>
+    </message>
+    <message>
+        <location line="+193"/>
         <source>Fixed ({value}): {sentence}</source>
         <translation>Behoben ({value}): {sentence}</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>Fixed {done:,} more.</source>
         <translation>{done:,} weitere behoben.</translation>
     </message>
@@ -14453,7 +14470,7 @@ Rückgabewerte:
         <translation>mit --import: Fehler der Tabelle auf die übliche Weise beheben und sagen, wie</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-8"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-11"/>
         <source>Weigh what is learned by pooling releases or rows, and from open columns.</source>
         <translation>Bewerten, was das Zusammenlegen von Freigaben oder Zeilen und offene Spalten verraten.</translation>
     </message>
@@ -14578,7 +14595,7 @@ Rückgabewerte:
         <translation>{where}: {told}</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+60"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
@@ -14588,7 +14605,7 @@ Rückgabewerte:
         <translation>Bewerten, was Empfänger durch Zusammenlegen ihrer Freigaben erfahren.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/questions/numbers.py" line="+41"/>
+        <location line="+8"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -14645,7 +14662,7 @@ Rückgabewerte:
         <translation>Das Projekt hat keinen Empfänger namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+64"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+78"/>
         <source>not ready to release</source>
         <translation>nicht bereit zur Freigabe</translation>
     </message>
@@ -14691,12 +14708,12 @@ Rückgabewerte:
         <translation>Die Vorführung ist fertig.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>What a recipient gets is in {folder}; begin with a README.md there. To look at the project, type: sfumato open {folder_2}</source>
         <translation>Was ein Empfänger erhält, liegt in {folder}; beginnen Sie mit einer README.md dort. Um das Projekt anzusehen, geben Sie ein: sfumato open {folder_2}</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+11"/>
         <source>Choose a new or an empty folder.</source>
         <translation>Wählen Sie einen neuen oder einen leeren Ordner.</translation>
     </message>
@@ -14711,22 +14728,22 @@ Rückgabewerte:
         <translation>Passphrase des Vorführprojekts: {passphrase}</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>This passphrase is made up, and shown because the sample is about nobody. Never let one of real data be shown or written down beside it.</source>
         <translation>Diese Passphrase ist erfunden und wird gezeigt, weil das Beispiel von niemandem handelt. Lassen Sie nie die von echten Daten zeigen oder daneben aufschreiben.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+30"/>
         <source>Released  {path}</source>
         <translation>Freigegeben {path}</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>Verified  {path} ({checks} {checks:check|checks})</source>
         <translation>Überprüft   {path} ({checks} {checks:Prüfung|Prüfungen})</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+18"/>
         <source>Qt is not installed, so there are no pictures of the window.</source>
         <translation>Qt ist nicht installiert, daher gibt es keine Bilder des Fensters.</translation>
     </message>
@@ -14751,7 +14768,7 @@ Rückgabewerte:
         <translation>Sichere Vergröberungen der Tabelle suchen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+42"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+51"/>
         <source>average level</source>
         <translation>mittlere Stufe</translation>
     </message>
@@ -14801,7 +14818,7 @@ Rückgabewerte:
         <translation>Hierarchien auflisten, exportieren, importieren oder vorschlagen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/columns.py" line="-212"/>
+        <location filename="../../app/sfumato/commands/columns.py" line="-202"/>
         <source>name the column: --column COLUMN</source>
         <translation>nennen Sie die Spalte: --column SPALTE</translation>
     </message>
@@ -14828,12 +14845,12 @@ Rückgabewerte:
         <translation>Die Hierarchie von {name} ist entfernt.</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location line="+42"/>
         <source>sfumato: {name}: {problem}</source>
         <translation>sfumato: {name}: {problem}</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>{name}: for no column; left out.</source>
         <translation>{name}: für keine Spalte; weggelassen.</translation>
     </message>
@@ -14854,27 +14871,27 @@ Rückgabewerte:
         <translation>Das Projekt hat noch keine Hierarchien.</translation>
     </message>
     <message>
-        <location line="-52"/>
+        <location line="-49"/>
         <source>{name}: {column}, {levels} {levels:level|levels}</source>
         <translation>{name}: {column}, {levels} {levels:Stufe|Stufen}</translation>
     </message>
     <message>
-        <location line="-62"/>
+        <location line="-61"/>
         <source>--fix goes with --import FILE</source>
         <translation>--fix gehört zu --import DATEI</translation>
     </message>
     <message>
-        <location line="+135"/>
+        <location line="+130"/>
         <source>{name}: {kind}, {height} {height:level|levels}</source>
         <translation>{name}: {kind}, {height} {height:Stufe|Stufen}</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+9"/>
         <source>  level {level}: {classes:,} {classes:class|classes}, the smallest with {min:,} {min:record|records}</source>
         <translation>  Stufe {level}: {classes:,} {classes:Klasse|Klassen}, die kleinste mit {min:,} {min:Datensatz|Datensätzen}</translation>
     </message>
     <message>
-        <location line="+47"/>
+        <location line="+44"/>
         <source>the column; all are listed without it</source>
         <translation>die Spalte; ohne Angabe werden alle aufgeführt</translation>
     </message>
@@ -14931,12 +14948,12 @@ Rückgabewerte:
         <translation>--query fragt eine Datenbank: Nennen Sie sie mit --database.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+31"/>
         <source>{rows:,} {rows:record|records}, {columns} {columns:column|columns}, {recipients} {recipients:recipient|recipients}.</source>
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+162"/>
+        <location line="+161"/>
         <source>The table is long and read in parts. Values were counted in all rows; what else the proposals rest on, and which columns follow from others, was determined from {rows:,} {rows:row|rows}. Rows that belong together were not searched for.</source>
         <translation>Die Tabelle ist lang und wird in Teilen gelesen. Werte wurden in allen Zeilen gezählt; worauf Vorschläge sonst beruhen und welche Spalten aus anderen folgen, wurde aus {rows:,} {rows:Zeile|Zeilen} bestimmt. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -14991,7 +15008,7 @@ Rückgabewerte:
         <translation>höchstens K Zeilen einer Einheit freigeben; ohne Angabe so viele, wie die größte hat</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+72"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+75"/>
         <source>List the ledger and check its chain.</source>
         <translation>Das Freigabeverzeichnis auflisten und seine Kette prüfen.</translation>
     </message>
@@ -15089,23 +15106,23 @@ Rückgabewerte:
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-30"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-31"/>
         <source>List or change other holders&apos; tables about the same people.</source>
         <translation>Tabellen anderer Stellen über dieselben Personen auflisten oder ändern.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/questions/others.py" line="+23"/>
-        <location filename="../../app/sfumato/commands/others.py" line="+76"/>
+        <location filename="../../app/sfumato/analysis/questions/others.py" line="+38"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+111"/>
         <source>this table</source>
         <translation>diese Tabelle</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+33"/>
         <source>Say what the tables of other holders and ours tell of people together.</source>
         <translation>Sagt, was die Tabellen anderer Stellen und unsere zusammen über Personen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/questions/class_belief.py" line="+19"/>
+        <location line="-52"/>
         <source>Share of people in all the other classes</source>
         <translation>Anteil der Personen in allen anderen Klassen</translation>
     </message>
@@ -15115,7 +15132,7 @@ Rückgabewerte:
         <translation>wie viel Prozent der Personen in der Klasse der ersten Tabelle auch in allen anderen Klassen sind; 0, wo niemand es weiß</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+60"/>
         <source>One person in all tables</source>
         <translation>Eine Person in allen Tabellen</translation>
     </message>
@@ -15125,9 +15142,9 @@ Rückgabewerte:
         <translation>Sagt, was von jemandem zu halten ist, dessen Klasse in jeder Tabelle bekannt ist.</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <location filename="../../app/sfumato/analysis/questions/others.py" line="+4"/>
-        <location filename="../../app/sfumato/commands/others.py" line="+8"/>
+        <location line="-7"/>
+        <location line="+13"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+8"/>
         <source>There are no tables of other holders.</source>
         <translation>Es gibt keine Tabellen anderer Stellen.</translation>
     </message>
@@ -15142,12 +15159,12 @@ Rückgabewerte:
         <translation>Geben Sie ihm unter Merkmale Klassen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/others.py" line="-34"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="-33"/>
         <source>sfumato: --holder, --sensitive, --quasi, --value and --discard-shared go with --add FILE</source>
         <translation>sfumato: --holder, --sensitive, --quasi, --value und --discard-shared gehören zu --add DATEI</translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location line="+53"/>
         <source>There is no table of {holder}.</source>
         <translation>Es gibt keine Tabelle von {holder}.</translation>
     </message>
@@ -15198,12 +15215,12 @@ Rückgabewerte:
         <translation>Lassen Sie --value weg, um zu sehen, welche Werte nicht bekannt sind. Ein fehlender Wert wird {missing} geschrieben.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+17"/>
         <source>There {shown} is here {shown_2}.</source>
         <translation>Dort {shown} ist hier {shown_2}.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+51"/>
         <source>sfumato: {problem}</source>
         <translation>sfumato: {problem}</translation>
@@ -15229,7 +15246,7 @@ Rückgabewerte:
         <translation> und {values:,} weitere</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+18"/>
         <source>with --add: who published it (default: the file&apos;s name)</source>
         <translation>mit --add: wer sie veröffentlicht hat (Standard: der Name der Datei)</translation>
     </message>
@@ -15259,7 +15276,7 @@ Rückgabewerte:
         <translation>keine öffentliche Spalte</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/others.py" line="-258"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="-258"/>
         <source>sfumato: --name, --people and --column go with --counts FILE</source>
         <translation>sfumato: --name, --people und --column gehören zu --counts DATEI</translation>
     </message>
@@ -15269,7 +15286,7 @@ Rückgabewerte:
         <translation>Unsere eigene Tabelle nimmt nicht teil: {problem}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/others.py" line="+229"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+229"/>
         <source>a table that was published: a file, or a data package (a folder or a zip file)</source>
         <translation>eine veröffentlichte Tabelle: eine Datei oder ein Datenpaket (ein Ordner oder eine Zip-Datei)</translation>
     </message>
@@ -15319,12 +15336,12 @@ Rückgabewerte:
         <translation>die neue Passphrase aus dem Dateideskriptor N lesen (oder {NEW_PASSPHRASE_VARIABLE} setzen)</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-18"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-20"/>
         <source>Publish the generalized table and record it.</source>
         <translation>Die vergröberte Tabelle veröffentlichen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+52"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="-307"/>
         <source>publish beside releases that it contradicts</source>
         <translation>neben Freigaben veröffentlichen, denen sie widerspricht</translation>
     </message>
@@ -15339,7 +15356,7 @@ Rückgabewerte:
         <translation>den früheren Ausgaben auf ihren Stufen folgen: Wer hinzukam, tritt in Gruppen ein, die Datensätze derer, die ausschieden, bleiben als erfundene und werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+39"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+42"/>
         <source>Answer count queries from each release, with the truth.</source>
         <translation>Auszählungen aus jeder Freigabe beantworten, mit der Wahrheit daneben.</translation>
     </message>
@@ -15426,7 +15443,7 @@ Rückgabewerte:
         <translation>{text} ist keine Stufe.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+95"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+93"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+19"/>
         <source>no level yet</source>
         <translation>noch keine Stufe</translation>
@@ -15462,7 +15479,7 @@ Rückgabewerte:
         <translation>nur für dieses Merkmal; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+192"/>
+        <location line="+190"/>
         <source>{cells:,} {cells:cell|cells} suppressed, in {rows:,} {rows:record|records}</source>
         <translation>{cells:,} {cells:Zelle|Zellen} unterdrückt, in {rows:,} {rows:Datensatz|Datensätzen}</translation>
     </message>
@@ -15487,7 +15504,7 @@ Rückgabewerte:
         <translation>Zellen dieses Quasi-Identifikators zuletzt unterdrücken; wiederholt, der wichtigste zuerst</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-42"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-45"/>
         <source>Make a recipient&apos;s bundle and record it.</source>
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
@@ -15498,7 +15515,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+9"/>
-        <location filename="../../app/sfumato/commands/table.py" line="+106"/>
+        <location filename="../../app/sfumato/commands/table.py" line="+102"/>
         <source>             Accepted: {reason}</source>
         <translation>             Angenommen: {reason}</translation>
     </message>
@@ -15518,12 +15535,12 @@ Rückgabewerte:
         <translation>vor dem Erzeugen der Zeilen zählen: die kleinste Klasse von Datensätzen, die für den Empfänger gleich aussehen (k), einzigartige Datensätze und die l-Diversität; mit der Engine, wenn eine genannt ist</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+29"/>
         <source>The release to {recipient} of {day} is withdrawn.</source>
         <translation>Die Freigabe an {recipient} vom {day} ist zurückgenommen.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>Ask the recipient to delete it: nobody can take back what they know, so it goes on counting.</source>
         <translation>Bitten Sie den Empfänger, sie zu löschen: Niemand kann zurücknehmen, was er weiß, deshalb zählt sie weiter.</translation>
     </message>
@@ -15538,7 +15555,7 @@ Rückgabewerte:
         <translation>was daran falsch war; Freigabeverzeichnis und Bericht bewahren es auf</translation>
     </message>
     <message>
-        <location line="-65"/>
+        <location line="-63"/>
         <source>for whom; may be given several times</source>
         <translation>für wen; mehrfach möglich</translation>
     </message>
@@ -15553,7 +15570,7 @@ Rückgabewerte:
         <translation>Den Plan eines Empfängers und seine Schlüssel schreiben, für einen Rechnerverbund, der das Projekt nie sieht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+81"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+79"/>
         <source>Whoever holds the key file can tell which released values are true: treat it like the data. The ledger counts the two files as a release.</source>
         <translation>Wer die Schlüsseldatei hat, kann sagen, welche freigegebenen Werte wahr sind: Behandeln Sie sie wie die Daten. Das Freigabeverzeichnis zählt beide Dateien als Freigabe.</translation>
     </message>
@@ -15573,8 +15590,8 @@ Rückgabewerte:
         <translation>die Schlüssel dieses Plans allein; nur Sie können die Datei lesen</translation>
     </message>
     <message>
-        <location line="-101"/>
-        <location line="+104"/>
+        <location line="-99"/>
+        <location line="+102"/>
         <source>release a column otherwise than before</source>
         <translation>eine Spalte anders als früher freigeben</translation>
     </message>
@@ -15599,7 +15616,7 @@ Rückgabewerte:
         <translation>die kleinste Anzahl von Datensätzen, die Außenstehenden gezeigt wird (Standard: %(default)s)</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/questions/group_risk.py" line="+20"/>
+        <location filename="../../app/sfumato/analysis/questions/group_risk.py" line="+21"/>
         <source>the relative error that an estimate should exceed, unless the policy promises another</source>
         <translation>der relative Fehler, den eine Schätzung überschreiten soll, wenn das Regelwerk keinen anderen zusagt</translation>
     </message>
@@ -15609,13 +15626,13 @@ Rückgabewerte:
         <translation>wie oft sie das soll, auf beiden Seiten, wenn das Regelwerk nichts anderes zusagt</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+40"/>
         <source>Small groups</source>
         <translation>Kleine Gruppen</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+22"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+25"/>
         <source>Examine which small groups a release gives away.</source>
         <translation>Prüfen, welche kleinen Gruppen eine Freigabe preisgibt.</translation>
     </message>
@@ -15637,7 +15654,7 @@ Rückgabewerte:
         <translation>Die Reihenfolge der Zeilen von Freigaben zeigen oder wählen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/project.py" line="-245"/>
+        <location filename="../../app/sfumato/commands/project.py" line="-244"/>
         <source>How a table is read is stated with --new-edition.</source>
         <translation>Wie eine Tabelle gelesen wird, wird mit --new-edition angegeben.</translation>
     </message>
@@ -15647,17 +15664,17 @@ Rückgabewerte:
         <translation>diese Ausgabe tritt an die Stelle der Tabelle; es kann dieselbe Datei oder Datenbank sein, geändert, oder dieselbe Tabelle, durch die Optionen unten anders gelesen</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+21"/>
         <source>sfumato: --as-in-table needs a reason</source>
         <translation>sfumato: --as-in-table verlangt eine Begründung</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+10"/>
         <source>Rows are released in the table&apos;s order: {rows_as_in_table}</source>
         <translation>Zeilen werden in der Reihenfolge der Tabelle freigegeben: {rows_as_in_table}</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <location filename="../../app/sfumato/report/sections.py" line="+136"/>
         <source>Every release has a random row order of its own.</source>
         <translation>Jede Freigabe hat eine eigene zufällige Reihenfolge der Zeilen.</translation>
@@ -15703,12 +15720,12 @@ Rückgabewerte:
         <translation>das Blatt, eine neue Datei: .html oder .txt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-35"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-38"/>
         <source>Print a project&apos;s rules, or apply others.</source>
         <translation>Die Regeln eines Projekts ausgeben oder andere anwenden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/project.py" line="-310"/>
+        <location filename="../../app/sfumato/commands/project.py" line="-309"/>
         <source>The rules are applied.</source>
         <translation>Die Regeln sind angewandt.</translation>
     </message>
@@ -15718,12 +15735,12 @@ Rückgabewerte:
         <translation>eine Regeldatei anwenden, statt die Regeln auszugeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+48"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+51"/>
         <source>Say whether a project was changed outside Sfumato; accept it as it stands.</source>
         <translation>Sagen, ob ein Projekt außerhalb von Sfumato geändert wurde; es so annehmen, wie es ist.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/project.py" line="+188"/>
+        <location filename="../../app/sfumato/commands/project.py" line="+187"/>
         <source>The project matches its seal.</source>
         <translation>Das Projekt stimmt mit seinem Siegel überein.</translation>
     </message>
@@ -15748,7 +15765,7 @@ Rückgabewerte:
         <translation>das Projekt so annehmen, wie es ist, obwohl es nicht mit seinem Siegel übereinstimmt; das Freigabeverzeichnis hält Begründung und Befunde fest</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/shared/command.py" line="+150"/>
+        <location filename="../../app/sfumato/commands/shared/command.py" line="+154"/>
         <source>read the passphrase from file descriptor N, its first line</source>
         <translation>die Passphrase aus dem Dateideskriptor N lesen, dessen erste Zeile</translation>
     </message>
@@ -15901,7 +15918,7 @@ Rückgabewerte:
         <translation>eine öffentliche Spalte, anhand derer ein Angreifer Personen sucht; mehrfach möglich. Ohne Angabe alle Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-364"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-367"/>
         <source>Which sensitive attribute is meant is not clear.</source>
         <translation>Welches sensible Merkmal gemeint ist, ist nicht klar.</translation>
     </message>
@@ -15911,15 +15928,15 @@ Rückgabewerte:
         <translation>{column} ist kein sensibles Merkmal mit einer Liste von Werten.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-5"/>
+        <source>Small groups are examined for such an attribute that is protected by itself; for numbers with noise, use sfumato audit numbers.</source>
+        <translation>Kleine Gruppen werden für ein solches Merkmal untersucht, das für sich geschützt ist; für Zahlen mit Rauschen verwenden Sie sfumato audit numbers.</translation>
+    </message>
+    <message>
+        <location line="+8"/>
         <location filename="../../app/sfumato/analysis/questions/record.py" line="-51"/>
         <source>Name one with --attribute: {known}.</source>
         <translation>Nennen Sie eines mit --attribute: {known}.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>there is none</source>
-        <translation>es gibt keines</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/commands/shared/groups.py" line="+23"/>
@@ -15965,12 +15982,12 @@ Rückgabewerte:
         <translation>{text}; darf mehrmals angegeben werden</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+26"/>
         <source>An unfinished release to {recipient} was settled: {explanation}. ({target})</source>
         <translation>Eine unvollendete Freigabe an {recipient} wurde abgeschlossen: {explanation}. ({target})</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+55"/>
         <source>An engine reads Parquet files&apos; columns as they are stored, and the project reads some as other types.</source>
         <translation>Eine Engine liest die Spalten von Parquet-Dateien, wie sie gespeichert sind, und das Projekt liest einige mit anderen Typen.</translation>
     </message>
@@ -15985,12 +16002,12 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location line="-56"/>
+        <location line="-54"/>
         <source>how the file is read (default: detected)</source>
         <translation>wie die Datei gelesen wird (Standard: wird ermittelt)</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+28"/>
         <source>read a table of Parquet or CSV in parts that would take more memory than so many megabytes (default: 1000)</source>
         <translation>eine Tabelle in Parquet oder CSV in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (Standard: 1000)</translation>
     </message>
@@ -16054,7 +16071,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/engine/generalization/risk.py" line="+1"/>
-        <location filename="../../app/sfumato/project/rules/generalization.py" line="-168"/>
+        <location filename="../../app/sfumato/project/rules/generalization.py" line="-162"/>
         <source>Give the share of the population that is in the table, above 0 and at most 1.</source>
         <translation>Geben Sie den Anteil der Grundgesamtheit an, der in der Tabelle ist, über 0 und höchstens 1.</translation>
     </message>
@@ -16146,7 +16163,7 @@ Rückgabewerte:
         <translation>Die Quelltabelle zeigen oder sagen, wo sie jetzt liegt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/project.py" line="-180"/>
+        <location filename="../../app/sfumato/commands/project.py" line="-179"/>
         <source>{path}
 {rows:,} {rows:record|records}, SHA-256 {digest}</source>
         <translation>{path}
@@ -16158,12 +16175,12 @@ Rückgabewerte:
         <translation>dieselbe Tabelle liegt jetzt dort</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-42"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-45"/>
         <source>Say which releases a found file comes from.</source>
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/traced_files.py" line="+57"/>
+        <location filename="../../app/sfumato/analysis/disclosure/traced_files.py" line="+56"/>
         <source>{name}, compared by its counts.</source>
         <translation>{name}, verglichen anhand der Anzahlen.</translation>
     </message>
@@ -16213,7 +16230,7 @@ Rückgabewerte:
         <translation>Quelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/verify.py" line="+79"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+65"/>
         <source>the file that was found: a table or a bundle, also zipped</source>
         <translation>die gefundene Datei: eine Tabelle oder ein Datenpaket, auch gepackt</translation>
     </message>
@@ -16223,17 +16240,17 @@ Rückgabewerte:
         <translation>Ein Datenpaket oder eine seiner Dateien gegen sein Projekt, das Freigabeverzeichnis und die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/verify.py" line="-23"/>
+        <location filename="../../app/sfumato/commands/release.py" line="-23"/>
         <source>the bundle, folder or zip, or any file of one</source>
         <translation>das Datenpaket, Ordner oder Zip-Datei, oder irgendeine Datei daraus</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+29"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+32"/>
         <source>Show, find or choose how coarsely each recipient sees the quasi-identifiers.</source>
         <translation>Zeigen, suchen oder wählen, wie grob jeder Empfänger die Quasi-Identifikatoren sieht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/recipients.py" line="-232"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="-230"/>
         <source>say for whom: --recipient NAME</source>
         <translation>sagen Sie, für wen: --recipient NAME</translation>
     </message>
@@ -16268,12 +16285,12 @@ Rückgabewerte:
         <translation>{stated} hat nicht die Form SPALTE=STUFE.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>{column}: {followed} followed, so that the chain holds.</source>
         <translation>{column}: Damit die Kette hält, wurde mit verschoben: {followed}.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+11"/>
         <source>, at most {suppression:.1f} % of the cells suppressed</source>
         <translation>, höchstens {suppression:.1f} % der Zellen unterdrückt</translation>
     </message>
@@ -16318,12 +16335,12 @@ Rückgabewerte:
         <translation>für alle Empfänger ohne Gruppengröße k eine nach der Reihenfolge des Vertrauens festlegen</translation>
     </message>
     <message>
-        <location line="-197"/>
+        <location line="-195"/>
         <source>{name}: sees the quasi-identifiers as they are</source>
         <translation>{name}: sieht die Quasi-Identifikatoren unverändert</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+98"/>
         <source>{smallest:,}</source>
         <translation>{smallest:,}</translation>
     </message>
@@ -16559,13 +16576,13 @@ Rückgabewerte:
         <translation>Ja/Nein-Wert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/core/wording.py" line="+107"/>
+        <location filename="../../app/sfumato/engine/core/wording.py" line="+131"/>
         <location filename="../../app/sfumato/formats/language.py" line="+151"/>
         <source>“{text}”</source>
         <translation>„{text}“</translation>
     </message>
     <message>
-        <location line="+114"/>
+        <location line="+122"/>
         <source>{first}, {rest}</source>
         <translation>{first}, {rest}</translation>
     </message>
@@ -16641,7 +16658,7 @@ Rückgabewerte:
         <translation>Anfragen sind gezogen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/estimate_tails.py" line="+266"/>
+        <location filename="../../app/sfumato/engine/disclosure/estimate_tails.py" line="+256"/>
         <source>Inverting the perturbation matrix</source>
         <translation>Die Übergangsmatrix wird invertiert</translation>
     </message>
@@ -16867,7 +16884,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/engine/disclosure/mixed_files.py" line="+225"/>
         <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+519"/>
-        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+160"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+169"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
@@ -17405,7 +17422,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/engine/mechanisms/setting_specs.py" line="+208"/>
+        <location filename="../../app/sfumato/engine/mechanisms/setting_specs.py" line="+212"/>
         <location filename="../../app/sfumato/formats/columns/settling.py" line="+1"/>
         <source>a number</source>
         <translation>eine Zahl</translation>
@@ -17664,7 +17681,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/project/document/entry_plan.py" line="+368"/>
-        <location filename="../../app/sfumato/project/rules/text.py" line="+255"/>
+        <location filename="../../app/sfumato/project/rules/text.py" line="+259"/>
         <source>Keep one of them.</source>
         <translation>Behalten Sie eine davon.</translation>
     </message>
@@ -18318,13 +18335,13 @@ Rückgabewerte:
         <translation>es gibt mindestens eine Gruppe, sei sie auch leer</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="-192"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="-190"/>
         <location filename="../../app/sfumato/engine/mechanisms/setting_specs.py" line="+202"/>
         <source>{mechanism} has no setting called {name}.</source>
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+584"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+594"/>
         <source>{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>{told} Das ist aus {rows:,} gleichmäßig gezogenen {rows:Zeile|Zeilen} geschätzt.</translation>
     </message>
@@ -18342,7 +18359,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/engine/mechanisms/hadamard.py" line="+289"/>
         <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+103"/>
         <location line="+4"/>
-        <location filename="../../app/sfumato/project/adoption/rows.py" line="+344"/>
+        <location filename="../../app/sfumato/project/adoption/rows.py" line="+343"/>
         <source>the table</source>
         <translation>die Tabelle</translation>
     </message>
@@ -18423,7 +18440,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="+225"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="+223"/>
         <source>Equal values</source>
         <translation>Gleiche Werte</translation>
     </message>
@@ -18678,7 +18695,7 @@ Rückgabewerte:
         <translation>Die mit dem höchsten Vertrauen unter den {releases} Dateien (σ² = {level:.4g}) lässt ihrem Inhaber {alone:.1%} der Varianz von {name} offen. Zusammen lassen sie {together:.1%} offen; auf einer Leiter wäre es geblieben, wie es war.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="-169"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="-167"/>
         <source>Centre of the noise</source>
         <translation>Mittelpunkt des Rauschens</translation>
     </message>
@@ -18734,7 +18751,7 @@ Rückgabewerte:
         <translation>{differing:,} {differing:Datensatz|Datensätze} von {name} {differing:fehlt|fehlen} hier und dort nicht oder umgekehrt (Vergleich: {whose}), zuerst in Zeile {first:,}.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+28"/>
         <source>{outside:,} {outside:number|numbers} of {name} {outside:is|are} not rounded or clipped as stated, first in row {first:,}.</source>
         <translation>{outside:,} {outside:Zahl|Zahlen} von {name} {outside:ist|sind} nicht wie angegeben gerundet oder abgeschnitten, zuerst in Zeile {first:,}.</translation>
     </message>
@@ -18744,7 +18761,7 @@ Rückgabewerte:
         <translation>{differing:,} {differing:Datensatz weicht|Datensätze weichen} von der anderen Freigabe dieser Stufe ab, zuerst in Zeile {first:,}.</translation>
     </message>
     <message>
-        <location line="-53"/>
+        <location line="-51"/>
         <source>The columns have different numbers of records.</source>
         <translation>Die Spalten haben verschieden viele Datensätze.</translation>
     </message>
@@ -18761,7 +18778,7 @@ Rückgabewerte:
         <translation>Fehlende Zahlen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+0"/>
         <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="-8"/>
         <source>They are missing where they are in {whose}.</source>
         <translation>Sie fehlen an denselben Stellen (Vergleich: {whose}).</translation>
@@ -18788,7 +18805,7 @@ Rückgabewerte:
         <translation>Grob gerundete Zahlen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>The noise between the two releases of {names} can&apos;t be examined: they are rounded too coarsely. Each can be examined against the table.</source>
         <translation>Das Rauschen zwischen den beiden Freigaben von {names} lässt sich nicht prüfen: Sie sind zu grob gerundet. Jede lässt sich gegen die Tabelle prüfen.</translation>
     </message>
@@ -20741,7 +20758,7 @@ Rückgabewerte:
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/rules/text.py" line="-201"/>
+        <location filename="../../app/sfumato/project/rules/text.py" line="-205"/>
         <source>Remove it.</source>
         <translation>Entfernen Sie sie.</translation>
     </message>
@@ -20926,7 +20943,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+0"/>
         <location filename="../../app/sfumato/engine/table/table.py" line="-341"/>
         <location filename="../../app/sfumato/formats/records.py" line="+48"/>
-        <location filename="../../app/sfumato/formats/tables/delimited.py" line="+495"/>
+        <location filename="../../app/sfumato/formats/tables/delimited.py" line="+496"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -21298,7 +21315,7 @@ Rückgabewerte:
         <translation>ab wie vielen Datensätzen der angegebene Anteil in einer Gruppe gilt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+153"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="+166"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+8"/>
         <source>Measured shares</source>
         <translation>Gemessene Anteile</translation>
@@ -21598,12 +21615,12 @@ Rückgabewerte:
         <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist, und die Zeile an derselben Position einer anderen Freigabe gehört zu einem anderen Datensatz.</translation>
     </message>
     <message>
-        <location line="+71"/>
+        <location line="+80"/>
         <source>A generalized table</source>
         <translation>Eine vergröberte Tabelle</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+25"/>
         <source>the same for data catalogues ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</source>
         <translation>dieselbe für Datenkataloge ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</translation>
     </message>
@@ -21822,7 +21839,7 @@ Rückgabewerte:
         <translation>Wert</translation>
     </message>
     <message>
-        <location line="+79"/>
+        <location line="+111"/>
         <source> With so few records, they are refused.</source>
         <translation> Bei so wenigen Datensätzen werden sie abgelehnt.</translation>
     </message>
@@ -22235,7 +22252,7 @@ Rückgabewerte:
         <translation>Ein Anführungszeichen im ersten Datensatz von {file} wird nicht geschlossen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/tables/delimited.py" line="-286"/>
+        <location filename="../../app/sfumato/formats/tables/delimited.py" line="-287"/>
         <location filename="../../app/sfumato/formats/utf8_stream.py" line="+1"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
@@ -22555,103 +22572,103 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/options.py" line="-306"/>
-        <source>Unicode (UTF-8)</source>
-        <translation>Unicode (UTF-8)</translation>
+        <source>UTF-8 (Unicode)</source>
+        <translation>UTF-8 (Unicode)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Western European (Windows-1252)</source>
-        <translation>Westeuropäisch (Windows-1252)</translation>
+        <source>Windows-1252 (Western European)</source>
+        <translation>Windows-1252 (Westeuropäisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Western European (ISO 8859-1)</source>
-        <translation>Westeuropäisch (ISO 8859-1)</translation>
+        <source>ISO 8859-1 (Western European)</source>
+        <translation>ISO 8859-1 (Westeuropäisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Western European with euro (ISO 8859-15)</source>
-        <translation>Westeuropäisch mit Euro (ISO 8859-15)</translation>
+        <source>ISO 8859-15 (Western European with euro)</source>
+        <translation>ISO 8859-15 (Westeuropäisch mit Euro)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Western European (Mac)</source>
-        <translation>Westeuropäisch (Mac)</translation>
+        <source>Mac (Western European)</source>
+        <translation>Mac (Westeuropäisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Central European (Windows-1250)</source>
-        <translation>Mitteleuropäisch (Windows-1250)</translation>
+        <source>Windows-1250 (Central European)</source>
+        <translation>Windows-1250 (Mitteleuropäisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Central European (ISO 8859-2)</source>
-        <translation>Mitteleuropäisch (ISO 8859-2)</translation>
+        <source>ISO 8859-2 (Central European)</source>
+        <translation>ISO 8859-2 (Mitteleuropäisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Cyrillic (Windows-1251)</source>
-        <translation>Kyrillisch (Windows-1251)</translation>
+        <source>Windows-1251 (Cyrillic)</source>
+        <translation>Windows-1251 (Kyrillisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Greek (Windows-1253)</source>
-        <translation>Griechisch (Windows-1253)</translation>
+        <source>Windows-1253 (Greek)</source>
+        <translation>Windows-1253 (Griechisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Turkish (Windows-1254)</source>
-        <translation>Türkisch (Windows-1254)</translation>
+        <source>Windows-1254 (Turkish)</source>
+        <translation>Windows-1254 (Türkisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Cyrillic (KOI8-R)</source>
-        <translation>Kyrillisch (KOI8-R)</translation>
+        <source>KOI8-R (Cyrillic)</source>
+        <translation>KOI8-R (Kyrillisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Western European (DOS, code page 850)</source>
-        <translation>Westeuropäisch (DOS, Codepage 850)</translation>
+        <source>DOS, code page 850 (Western European)</source>
+        <translation>DOS, Codepage 850 (Westeuropäisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Western European (DOS, code page 437)</source>
-        <translation>Westeuropäisch (DOS, Codepage 437)</translation>
+        <source>DOS, code page 437 (Western European)</source>
+        <translation>DOS, Codepage 437 (Westeuropäisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Japanese (Shift JIS)</source>
-        <translation>Japanisch (Shift JIS)</translation>
+        <source>Shift JIS (Japanese)</source>
+        <translation>Shift JIS (Japanisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Chinese (GB 18030)</source>
-        <translation>Chinesisch (GB 18030)</translation>
+        <source>GB 18030 (Chinese)</source>
+        <translation>GB 18030 (Chinesisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Chinese (Big5)</source>
-        <translation>Chinesisch (Big5)</translation>
+        <source>Big5 (Chinese)</source>
+        <translation>Big5 (Chinesisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Korean (EUC-KR)</source>
-        <translation>Koreanisch (EUC-KR)</translation>
+        <source>EUC-KR (Korean)</source>
+        <translation>EUC-KR (Koreanisch)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Unicode (UTF-16 with byte-order mark)</source>
-        <translation>Unicode (UTF-16 mit Bytereihenfolge-Markierung)</translation>
+        <source>UTF-16 with byte-order mark (Unicode)</source>
+        <translation>UTF-16 mit Bytereihenfolge-Markierung (Unicode)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Unicode (UTF-16, little-endian)</source>
-        <translation>Unicode (UTF-16, Little Endian)</translation>
+        <source>UTF-16, little-endian (Unicode)</source>
+        <translation>UTF-16, Little Endian (Unicode)</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Unicode (UTF-16, big-endian)</source>
-        <translation>Unicode (UTF-16, Big Endian)</translation>
+        <source>UTF-16, big-endian (Unicode)</source>
+        <translation>UTF-16, Big Endian (Unicode)</translation>
     </message>
     <message>
         <location line="+193"/>
@@ -23024,7 +23041,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/formats/table_format.py" line="+1"/>
         <location filename="../../app/sfumato/formats/tables/delimited.py" line="+6"/>
         <location filename="../../app/sfumato/formats/workbooks/archives.py" line="+185"/>
-        <location filename="../../app/sfumato/formats/workbooks/gathering.py" line="+265"/>
+        <location filename="../../app/sfumato/formats/workbooks/gathering.py" line="+277"/>
         <source>Read it all the same</source>
         <translation>Trotzdem lesen</translation>
     </message>
@@ -23064,7 +23081,7 @@ Rückgabewerte:
         <translation>{file} hat einen Datensatz von mehr als {megabytes} MB: Wahrscheinlich schließt ein Anführungszeichen nicht.</translation>
     </message>
     <message>
-        <location line="+189"/>
+        <location line="+190"/>
         <location line="+20"/>
         <location filename="../../app/sfumato/formats/tables/excel.py" line="-37"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="+341"/>
@@ -23817,7 +23834,7 @@ Rückgabewerte:
         <translation>Seine Einträge sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/adoption/examination.py" line="-209"/>
+        <location filename="../../app/sfumato/project/adoption/examination.py" line="-208"/>
         <source>{file} was adopted already, as the release to {holder}.</source>
         <translation>{file} wurde schon übernommen, als Freigabe an {holder}.</translation>
     </message>
@@ -23847,7 +23864,7 @@ Rückgabewerte:
         <translation>Prüfen Sie die Spalte und ob ihre Zeilen in der Reihenfolge der Tabelle stehen; ordnen Sie nach einer Schlüsselspalte zu, wo sie es nicht tun.</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+34"/>
         <source>Examining the release</source>
         <translation>Die Freigabe wird geprüft</translation>
     </message>
@@ -24158,9 +24175,9 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/rules/generalization.py" line="+147"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+522"/>
-        <location filename="../../app/sfumato/project/rules/text.py" line="+147"/>
+        <location filename="../../app/sfumato/project/rules/generalization.py" line="+143"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+505"/>
+        <location filename="../../app/sfumato/project/rules/text.py" line="+144"/>
         <source>Correct it.</source>
         <translation>Berichtigen Sie ihn.</translation>
     </message>
@@ -24171,7 +24188,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+37"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+36"/>
         <source>State it by one of: {terms}.</source>
         <translation>Geben Sie sie durch eines davon an: {terms}.</translation>
     </message>
@@ -24469,8 +24486,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="-42"/>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-229"/>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+88"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-253"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="+89"/>
         <location filename="../../app/sfumato/report/decision.py" line="+33"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
@@ -24491,7 +24508,7 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/prepared.py" line="+228"/>
+        <location filename="../../app/sfumato/project/publication/prepared.py" line="+234"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
@@ -24511,7 +24528,7 @@ Rückgabewerte:
         <translation>Nachsehen, wer hinzukam und wer ausschied</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+574"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="+576"/>
         <source>The generalized table does not keep what was asked when it is read again, so it is not published.</source>
         <translation>Beim Wiedereinlesen hält die vergröberte Tabelle nicht, was verlangt wurde, daher wird sie nicht veröffentlicht.</translation>
     </message>
@@ -24536,7 +24553,7 @@ Rückgabewerte:
         <translation>Dies ist Ausgabe {edition} der Tabelle. Jede Person tritt einmal ein, in einer Gruppe, und ihr Datensatz bleibt, wie er damals war. {counterfeits:,} der {rows:,} {rows:Datensatz|Datensätze} {counterfeits:ist erfunden und gehört|sind erfunden und gehören} zu niemandem, der jetzt in der Tabelle ist: {left:,} {left:steht für jemanden, der ausschied|stehen für Personen, die ausschieden}, und {made:,} {made:wurde|wurden} hinzugefügt, damit eine Gruppe genug Werte zeigt. Welche das sind, wird nicht gesagt. {missing:,} {missing:Person ist|Personen sind} in der Tabelle und {missing:wird|werden} nicht gezeigt. Anteile und Anzahlen gelten für Datensätze, erfundene eingeschlossen: Von den gezeigten Personen hatten bei ihrem Eintritt höchstens {counterfeits:,} weniger einen Wert, als Sie Datensätze zählen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="-369"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="-371"/>
         <source>Or publish in spite of it by stating a reason, which the ledger keeps.</source>
         <translation>Oder veröffentlichen Sie trotzdem mit einer Begründung, die das Freigabeverzeichnis aufbewahrt.</translation>
     </message>
@@ -24607,7 +24624,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird beschrieben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+112"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="+114"/>
         <source>{rows:,} {rows:record|records} that stood out {rows:was|were} left out.</source>
         <translation>{rows:,} herausragende {rows:Datensatz wurde|Datensätze wurden} weggelassen.</translation>
     </message>
@@ -24939,8 +24956,8 @@ Rückgabewerte:
         <location filename="../../app/sfumato/project/publication/publish.py" line="-30"/>
         <location filename="../../app/sfumato/project/release/batched_table.py" line="-411"/>
         <location line="+246"/>
-        <location filename="../../app/sfumato/project/release/batched_views.py" line="+583"/>
-        <location filename="../../app/sfumato/project/release/prepared.py" line="+202"/>
+        <location filename="../../app/sfumato/project/release/batched_views.py" line="+577"/>
+        <location filename="../../app/sfumato/project/release/prepared.py" line="+201"/>
         <location filename="../../app/sfumato/project/release/table_survey.py" line="+138"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
@@ -24951,7 +24968,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/person_rows.py" line="+143"/>
+        <location filename="../../app/sfumato/analysis/disclosure/person_rows.py" line="+144"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
     </message>
@@ -24965,13 +24982,13 @@ Rückgabewerte:
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+53"/>
         <location filename="../../app/sfumato/formats/delimited_parts.py" line="+35"/>
         <location line="+67"/>
-        <location line="+39"/>
-        <location line="+43"/>
+        <location line="+30"/>
+        <location line="+35"/>
         <location filename="../../app/sfumato/formats/table_format.py" line="-332"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="-398"/>
         <location filename="../../app/sfumato/project/publication/prepared.py" line="-77"/>
         <location filename="../../app/sfumato/project/release/batched_table.py" line="-200"/>
-        <location filename="../../app/sfumato/project/release/batched_views.py" line="-438"/>
+        <location filename="../../app/sfumato/project/release/batched_views.py" line="-432"/>
         <location filename="../../app/sfumato/project/release/groups.py" line="+74"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
@@ -24979,10 +24996,10 @@ Rückgabewerte:
     <message>
         <location line="+0"/>
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+0"/>
-        <location filename="../../app/sfumato/formats/delimited_parts.py" line="-149"/>
+        <location filename="../../app/sfumato/formats/delimited_parts.py" line="-132"/>
         <location line="+67"/>
-        <location line="+39"/>
-        <location line="+43"/>
+        <location line="+30"/>
+        <location line="+35"/>
         <location filename="../../app/sfumato/formats/table_format.py" line="+0"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="+0"/>
         <location filename="../../app/sfumato/project/publication/prepared.py" line="+0"/>
@@ -25083,7 +25100,7 @@ Rückgabewerte:
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/release_columns.py" line="+180"/>
+        <location filename="../../app/sfumato/project/release/release_columns.py" line="+188"/>
         <source>Every column is identifying, so there is nothing to release.</source>
         <translation>Jede Spalte ist direkt identifizierend, daher gibt es nichts freizugeben.</translation>
     </message>
@@ -25329,7 +25346,7 @@ Rückgabewerte:
         <translation>Kennzeichnen Sie unter Merkmale Spalten, die niemand braucht, als direkt identifizierend, sodass sie weggelassen werden, oder teilen Sie ihre Werte in Klassen ein; zeigen Sie unter Regelwerk die Quasi-Identifikatoren gröber.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+130"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+126"/>
         <source>Nobody holds anything yet: give recipients levels of trust.</source>
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
     </message>
@@ -25381,7 +25398,8 @@ Rückgabewerte:
         <translation>Wie {recipient} die Spalten sieht:</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+15"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="-9"/>
         <source>No attribute with a list of values is to be released yet.</source>
         <translation>Noch soll kein Merkmal mit einer Liste von Werten freigegeben werden.</translation>
     </message>
@@ -25784,8 +25802,8 @@ Rückgabewerte:
         <translation>unendlich</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/rules/generalization.py" line="-298"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="-291"/>
+        <location filename="../../app/sfumato/project/rules/generalization.py" line="-286"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="-283"/>
         <source>the table has no such column.</source>
         <translation>Die Tabelle hat keine solche Spalte.</translation>
     </message>
@@ -25801,25 +25819,25 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/commands/policy.py" line="+28"/>
-        <location filename="../../app/sfumato/project/rules/generalization.py" line="+36"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+170"/>
+        <location filename="../../app/sfumato/project/rules/generalization.py" line="+33"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+166"/>
         <source>{column} is not a sensitive column.</source>
         <translation>{column} ist keine sensible Spalte.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/rules/generalization.py" line="+32"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="-6"/>
+        <location filename="../../app/sfumato/project/rules/generalization.py" line="+30"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="-3"/>
         <source>List the columns.</source>
         <translation>Führen Sie die Spalten auf.</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../app/sfumato/project/rules/text.py" line="-43"/>
+        <location filename="../../app/sfumato/project/rules/text.py" line="-40"/>
         <source>the key {key} is missing or empty.</source>
         <translation>Der Schlüssel {key} fehlt oder ist leer.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+8"/>
         <source>{column} has no hierarchy.</source>
         <translation>{column} hat keine Hierarchie.</translation>
     </message>
@@ -25831,7 +25849,7 @@ Rückgabewerte:
     <message>
         <location line="+29"/>
         <location line="+11"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+117"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+110"/>
         <source>the number is out of range.</source>
         <translation>Die Zahl liegt außerhalb des Bereichs.</translation>
     </message>
@@ -25841,12 +25859,12 @@ Rückgabewerte:
         <translation>Geben Sie den Anteil der Datensätze an, die weggelassen werden dürfen, von 0 bis unter 1.</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+35"/>
         <source>it is not one of the quasi_identifiers.</source>
         <translation>Es ist keiner der quasi_identifiers.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Give a whole number from 0, without quotes.</source>
         <translation>Geben Sie eine ganze Zahl ab 0 an, ohne Anführungszeichen.</translation>
     </message>
@@ -25886,13 +25904,13 @@ Rückgabewerte:
         <translation>Eine ganze Zahl ab 1 wurde erwartet.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>it is not a quasi-identifier.</source>
         <translation>Es ist kein Quasi-Identifikator.</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="-27"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="-26"/>
         <source>a whole number from 0 was expected.</source>
         <translation>Eine ganze Zahl ab 0 wurde erwartet.</translation>
     </message>
@@ -25923,12 +25941,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+56"/>
-        <location line="+39"/>
+        <location line="+36"/>
         <source>Put it in quotes.</source>
         <translation>Setzen Sie es in Anführungszeichen.</translation>
     </message>
     <message>
-        <location line="-39"/>
+        <location line="-36"/>
         <source>a text was expected.</source>
         <translation>Ein Text wurde erwartet.</translation>
     </message>
@@ -25938,12 +25956,12 @@ Rückgabewerte:
         <translation>Fügen Sie es hinzu.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+10"/>
         <source>{found} is not one of its values.</source>
         <translation>{found} ist keiner seiner Werte.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>Put its items in [ ].</source>
         <translation>Setzen Sie die Einträge in [ ].</translation>
     </message>
@@ -25963,7 +25981,7 @@ Rückgabewerte:
         <translation>Eintrag {item} ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="+22"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="+21"/>
         <location filename="../../app/sfumato/project/rules/text.py" line="+8"/>
         <source>Write it without quotes.</source>
         <translation>Schreiben Sie es ohne Anführungszeichen.</translation>
@@ -25991,7 +26009,7 @@ Rückgabewerte:
         <translation>Es gibt keinen solchen Schlüssel.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/rules/text.py" line="+7"/>
+        <location filename="../../app/sfumato/project/rules/text.py" line="+14"/>
         <source>{name} stands there twice.</source>
         <translation>{name} steht dort zweimal.</translation>
     </message>
@@ -26006,12 +26024,12 @@ Rückgabewerte:
         <translation>Eine Tabelle wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/rules/rules.py" line="-368"/>
+        <location filename="../../app/sfumato/project/rules/rules.py" line="-352"/>
         <source>the table has no column {column}.</source>
         <translation>Die Tabelle hat keine Spalte {column}.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+14"/>
         <source>Name the columns that rows share.</source>
         <translation>Nennen Sie die Spalten, die Zeilen teilen.</translation>
     </message>
@@ -26021,12 +26039,12 @@ Rückgabewerte:
         <translation>Es fehlt.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+4"/>
         <source>the table has no column {name}.</source>
         <translation>Die Tabelle hat keine Spalte {name}.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Say how many rows may leave.</source>
         <translation>Geben Sie an, wie viele Zeilen freigegeben werden dürfen.</translation>
     </message>
@@ -26071,12 +26089,12 @@ Rückgabewerte:
         <translation>Schreiben Sie: format = {known}</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>there is no such option.</source>
         <translation>Es gibt keine solche Option.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+17"/>
         <source>the table&apos;s column {column} has no rules.</source>
         <translation>Für die Spalte {column} der Tabelle gibt es keine Regeln.</translation>
     </message>
@@ -26146,7 +26164,7 @@ Rückgabewerte:
         <translation>Der Schlüssel attributes fehlt oder ist leer.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+11"/>
         <source>there is no mechanism {found}.</source>
         <translation>Es gibt kein Verfahren {found}.</translation>
     </message>
@@ -26166,7 +26184,7 @@ Rückgabewerte:
         <translation>Nennen Sie die, denen gleich weit vertraut wird, als einen Empfänger, oder verteilen Sie sie auf die Regeln mehrerer Projekte.</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+22"/>
         <source>the policy has no such entry.</source>
         <translation>Das Regelwerk hat keinen solchen Eintrag.</translation>
     </message>
@@ -26176,7 +26194,7 @@ Rückgabewerte:
         <translation>Es gibt keine solche Sprache.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+17"/>
         <source>Give a number from {low:g} to {high:g}.</source>
         <translation>Geben Sie eine Zahl von {low:g} bis {high:g} an.</translation>
     </message>
@@ -26592,17 +26610,17 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/verification/chain.py" line="+76"/>
-        <location line="+54"/>
+        <location line="+52"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
     <message>
-        <location line="-55"/>
+        <location line="-53"/>
         <source>It has no column {names}.</source>
         <translation>Es hat keine Spalte {names}.</translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location line="+66"/>
         <source>{key}: ladder</source>
         <translation>{key}: Leiter</translation>
     </message>
@@ -26617,7 +26635,7 @@ Rückgabewerte:
         <translation>Nach dem Regelwerk seiner Freigabe wird es auf derselben Leiter erneut erzeugt.</translation>
     </message>
     <message>
-        <location line="-58"/>
+        <location line="-56"/>
         <source>{key}: domain</source>
         <translation>{key}: Wertebereich</translation>
     </message>
@@ -26637,7 +26655,7 @@ Rückgabewerte:
         <translation>{key}: Einheiten</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+17"/>
         <source>They are those that the key gives, but in other places.</source>
         <translation>Es sind die, die der Schlüssel ergibt, aber an anderen Stellen.</translation>
     </message>
@@ -26692,7 +26710,7 @@ Rückgabewerte:
         <translation>{key} neben {who}: {title}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="+68"/>
+        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="+73"/>
         <source>Give it as it was released.</source>
         <translation>Geben Sie sie so an, wie sie freigegeben wurde.</translation>
     </message>
@@ -26704,21 +26722,18 @@ Rückgabewerte:
     <message>
         <location line="+41"/>
         <location line="+2"/>
-        <location line="+29"/>
-        <location line="+7"/>
+        <location line="+32"/>
         <location line="+4"/>
         <location filename="../../app/sfumato/project/verification/found.py" line="+97"/>
         <location line="+6"/>
         <location line="+8"/>
         <location line="+10"/>
         <location filename="../../app/sfumato/project/verification/verify.py" line="+110"/>
-        <location line="+107"/>
-        <location line="+10"/>
         <source>Files</source>
         <translation>Dateien</translation>
     </message>
     <message>
-        <location line="-42"/>
+        <location line="-38"/>
         <source>The folder can&apos;t be read.</source>
         <translation>Der Ordner lässt sich nicht lesen.</translation>
     </message>
@@ -26728,12 +26743,12 @@ Rückgabewerte:
         <translation>Das Freigabeverzeichnis hat keine Zähltabelle mit diesen Dateien.</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+25"/>
         <source>Altered or missing since it was released: {names}.</source>
         <translation>Seit der Freigabe verändert oder entfernt: {names}.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>All files are as they were released, byte for byte.</source>
         <translation>Alle Dateien sind Byte für Byte wie freigegeben.</translation>
     </message>
@@ -26743,12 +26758,12 @@ Rückgabewerte:
         <translation>Der Ordner enthält mehr, als freigegeben wurde: {names}.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+5"/>
         <source>Entry {number} of the ledger: a table of counts by {columns} for {recipient}, ε = {epsilon:g}, recorded on {day}.</source>
         <translation>Eintrag {number} des Freigabeverzeichnisses: eine Zähltabelle nach {columns} für {recipient}, ε = {epsilon:g}, eingetragen am {day}.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+18"/>
         <source>Not recomputed: the table of that edition is not at hand.</source>
         <translation>Nicht nachgerechnet: Die Tabelle jener Ausgabe liegt nicht vor.</translation>
     </message>
@@ -26758,7 +26773,7 @@ Rückgabewerte:
         <translation>Nicht nachgerechnet: Die Werte einer Spalte oder die Einheiten haben sich seitdem geändert.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+12"/>
         <source>Made again from the table and the key, the counts are the same.</source>
         <translation>Noch einmal aus Tabelle und Schlüssel erstellt, sind die Zahlen dieselben.</translation>
     </message>
@@ -26788,21 +26803,18 @@ Rückgabewerte:
         <translation>Diese Freigabe wurde aufgegeben: Niemand sollte sie haben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="-80"/>
-        <location line="+38"/>
+        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="-71"/>
         <location filename="../../app/sfumato/project/verification/found.py" line="+1"/>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+52"/>
-        <location line="+10"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+176"/>
         <location line="+32"/>
         <location line="+3"/>
-        <location line="+2"/>
         <location filename="../../app/sfumato/report/history.py" line="+171"/>
         <location line="+41"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak_report.py" line="+26"/>
+        <location filename="../../app/sfumato/project/verification/leak.py" line="+183"/>
         <source>by averaging their values</source>
         <translation>durch Mitteln ihrer Werte</translation>
     </message>
@@ -26882,7 +26894,7 @@ Rückgabewerte:
         <translation>Die {rows:,} {rows:Zeile stammt|Zeilen stammen} aus keiner Freigabe dieses Projekts. {share:.0%} sind Zeilen der Quelltabelle selbst: So sieht eine Verfremdung von ihr aus, die nicht dieses Projekt erstellt hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak.py" line="+110"/>
+        <location line="-206"/>
         <source>There is no release of this table that the file could come from.</source>
         <translation>Es gibt keine Freigabe dieser Tabelle, aus der die Datei stammen könnte.</translation>
     </message>
@@ -26932,7 +26944,7 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak_rows.py" line="+62"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+189"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
@@ -26962,7 +26974,7 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/rows.py" line="+228"/>
+        <location filename="../../app/sfumato/project/verification/rows.py" line="+219"/>
         <source>The smallest class on {names} has {smallest:,} {what}; k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}; zugesagt war k = {k}.</translation>
     </message>
@@ -26980,8 +26992,8 @@ Rückgabewerte:
         <location filename="../../app/sfumato/analysis/coalitions/coalitions.py" line="-84"/>
         <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="-143"/>
         <location line="+57"/>
-        <location filename="../../app/sfumato/project/verification/rows.py" line="-152"/>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="-178"/>
+        <location filename="../../app/sfumato/project/verification/rows.py" line="-143"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="-172"/>
         <location filename="../../app/sfumato/report/sections.py" line="+125"/>
         <source>Records</source>
         <translation>Datensätze</translation>
@@ -27032,7 +27044,7 @@ Rückgabewerte:
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location line="+161"/>
+        <location line="+152"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
@@ -27042,7 +27054,7 @@ Rückgabewerte:
         <translation>{count:,} von {rows:,} {rows:Zeile|Zeilen} {count:weicht|weichen} ab, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/rows.py" line="-172"/>
+        <location filename="../../app/sfumato/project/verification/rows.py" line="-163"/>
         <source>It has all {found:,} {found:record|records}, but in another order than was released.</source>
         <translation>Es hat alle {found:,} {found:Datensatz|Datensätze}, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
@@ -27063,7 +27075,7 @@ Rückgabewerte:
         <translation>nicht in der Freigabe: {names}</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+3"/>
         <source>Its columns are not those released ({names}).</source>
         <translation>Die Spalten sind nicht die freigegebenen ({names}).</translation>
     </message>
@@ -27073,22 +27085,22 @@ Rückgabewerte:
         <translation>Die Spalten stehen in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+2"/>
         <source>It has the {found} {found:column|columns} that were released.</source>
         <translation>Es hat die {found} freigegebenen {found:Spalte|Spalten}.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+16"/>
         <source>{identifying:The identifying column is not|None of the identifying columns is} in it.</source>
         <translation>{identifying:Die direkt identifizierende Spalte ist nicht|Keine der direkt identifizierenden Spalten ist} darin.</translation>
     </message>
     <message>
-        <location line="-13"/>
+        <location line="-9"/>
         <source>Identifying columns</source>
         <translation>Direkt identifizierende Spalten</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+3"/>
         <source>It has columns that identify a person: {names}.</source>
         <translation>Es hat Spalten, die eine Person bezeichnen: {names}.</translation>
     </message>
@@ -27098,7 +27110,7 @@ Rückgabewerte:
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+16"/>
         <source>Unperturbed columns</source>
         <translation>Unverfremdete Spalten</translation>
     </message>
@@ -27138,12 +27150,12 @@ Rückgabewerte:
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+73"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+75"/>
         <source>Not as {description} states: {names}. The digest differs, so the file was altered after it was released.</source>
         <translation>Nicht wie in {description} angegeben: {names}. Der Hashwert weicht ab, die Datei wurde also nach der Freigabe verändert.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+6"/>
         <source>All files are as {description} states.</source>
         <translation>Alle Dateien sind wie in {description} angegeben.</translation>
     </message>
@@ -27169,12 +27181,12 @@ Rückgabewerte:
         <translation>{names} und {more:,} weitere</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+10"/>
         <source>The ledger has no such release. Its values are those that {recipient} would get, so it was made with this project&apos;s key: by a copy of the project, or before the ledger was lost.</source>
         <translation>Das Freigabeverzeichnis hat keine solche Freigabe. Die Werte sind die, die {recipient} erhielte; sie wurde also mit dem Schlüssel dieses Projekts erstellt: mit einer Kopie des Projekts oder bevor das Freigabeverzeichnis verloren ging.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>The ledger has no such release, and its values are not those of any release of this project: it was made from another project, or altered beyond recognition.</source>
         <translation>Das Freigabeverzeichnis hat keine solche Freigabe, und die Werte sind nicht die irgendeiner Freigabe dieses Projekts: Sie wurde aus einem anderen Projekt erstellt oder bis zur Unkenntlichkeit verändert.</translation>
     </message>
@@ -27204,9 +27216,14 @@ Rückgabewerte:
         <translation>Es ist {release}.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>It is {release}, which was interrupted.</source>
         <translation>Es ist {release}, die unterbrochen wurde.</translation>
+    </message>
+    <message>
+        <location line="+24"/>
+        <source>The bundle&apos;s files are those that were released; {count:,} {count:comparison|comparisons} with rows of the table as it is now {count:says|say} nothing about them and {count:is|are} left out.</source>
+        <translation>Die Dateien des Datenpakets sind die freigegebenen; {count:,} {count:Vergleich|Vergleiche} mit Zeilen der Tabelle, wie sie jetzt ist, {count:sagt|sagen} nichts über sie und {count:ist|sind} weggelassen.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/project/withdrawal.py" line="+172"/>
@@ -27220,7 +27237,7 @@ Rückgabewerte:
         <translation>Zurückgenommen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+18"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+17"/>
         <source>Judged by the policy in force at its release, which the ledger keeps. Since then, these columns have changed: {columns}.</source>
         <translation>Beurteilt nach dem bei der Freigabe geltenden Regelwerk, das das Freigabeverzeichnis aufbewahrt. Seither haben sich diese Spalten geändert: {columns}.</translation>
     </message>
@@ -27240,12 +27257,12 @@ Rückgabewerte:
         <translation>Sie hat {rows:,} {rows:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+4"/>
         <source>It has {rows:,} {rows:record|records}, but the release was made from {made_from:,}. Verify with the table of then.</source>
         <translation>Sie hat {rows:,} {rows:Datensatz|Datensätze}, aber die Freigabe wurde aus {made_from:,} erstellt. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+12"/>
         <source>The release was made from it: {rows:,} {rows:record|records}.</source>
         <translation>Die Freigabe wurde daraus erstellt: {rows:,} {rows:Datensatz|Datensätze}.</translation>
     </message>
@@ -27260,28 +27277,28 @@ Rückgabewerte:
         <translation>Die {rows:,} {rows:Zeile|Zeilen} in {classes:,} {classes:Klasse|Klassen} halten {kept} ein, wobei k nur Datensätze zählt.</translation>
     </message>
     <message>
-        <location line="-66"/>
+        <location line="-64"/>
         <source>All {rows:,} {rows:row is the one that was|rows are those that were} published.</source>
         <translation>Alle {rows:,} {rows:Zeile ist die veröffentlichte|Zeilen sind die veröffentlichten}.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+6"/>
         <source>It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.</source>
         <translation>Es hat {found:,} {found:Zeile|Zeilen}; veröffentlicht {made:wurde|wurden} {made:,}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="-5"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="-3"/>
         <source>It has changed since the release was made. Verify with the table of then.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="+35"/>
-        <location filename="../../app/sfumato/project/verification/published.py" line="-85"/>
+        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="+65"/>
+        <location filename="../../app/sfumato/project/verification/published.py" line="-83"/>
         <source>It can&apos;t be made again. {error}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {error}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/bundle.py" line="+280"/>
+        <location filename="../../app/sfumato/project/count_tables/bundle.py" line="+279"/>
         <location filename="../../app/sfumato/project/verification/published.py" line="+0"/>
         <location line="+23"/>
         <location line="+40"/>
@@ -27311,12 +27328,12 @@ Rückgabewerte:
         <translation>Es lässt sich nicht erneut erzeugen: Eine Hierarchie ist nicht mehr so wie bei der Veröffentlichung.</translation>
     </message>
     <message>
-        <location line="+116"/>
+        <location line="+114"/>
         <source>Its rows don&apos;t keep {names}.</source>
         <translation>Die Zeilen halten {names} nicht ein.</translation>
     </message>
     <message>
-        <location line="-63"/>
+        <location line="-61"/>
         <source>Its columns are not those that were published.</source>
         <translation>Die Spalten sind nicht die veröffentlichten.</translation>
     </message>
@@ -27341,22 +27358,22 @@ Rückgabewerte:
         <translation>in anderer Reihenfolge</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Its rows are those that were published, {what}.</source>
         <translation>Die Zeilen sind die veröffentlichten, {what}.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>They are not those published: {difference}.</source>
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/material.py" line="+214"/>
+        <location filename="../../app/sfumato/report/material.py" line="+207"/>
         <source>Reading the ledger</source>
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
     <message>
-        <location line="+138"/>
+        <location line="+134"/>
         <source>Weighing the coalition of everybody with {key}</source>
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
@@ -27481,7 +27498,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+10"/>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+64"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+56"/>
         <location filename="../../app/sfumato/report/sections.py" line="-214"/>
         <location line="+236"/>
         <source>perturbed</source>
@@ -27953,7 +27970,7 @@ Rückgabewerte:
         <translation>Nach einem früheren Regelwerk freigegeben: {key}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/material.py" line="+44"/>
+        <location filename="../../app/sfumato/report/material.py" line="+33"/>
         <source>What is held can&apos;t be weighed together. {problem}</source>
         <translation>Was vorliegt, lässt sich nicht zusammen bewerten. {problem}</translation>
     </message>
@@ -28215,7 +28232,7 @@ Rückgabewerte:
         <translation>Tabelle von</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/questions/others.py" line="-5"/>
+        <location filename="../../app/sfumato/analysis/questions/others.py" line="-18"/>
         <source>Beside other holders&apos; tables</source>
         <translation>Neben den Tabellen anderer Stellen</translation>
     </message>
@@ -28575,7 +28592,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-604"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-603"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -29474,12 +29491,12 @@ Rückgabewerte:
         <translation>Ein Verfahren {name} gibt es nicht.</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location line="+51"/>
         <source>The level of {recipient} for {key} can&apos;t be met. {error}</source>
         <translation>Die Stufe von {recipient} für {key} lässt sich nicht einhalten. {error}</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+22"/>
         <source>; default: {usual}</source>
         <translation>; Standard: {usual}</translation>
     </message>
@@ -29659,7 +29676,7 @@ Rückgabewerte:
         <translation>Für jemanden, der das Kapitel kennt, erhöht keine freigegebene Ausprägung die Chancen zwischen zweien des Kapitels stärker.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/batched_views.py" line="+222"/>
+        <location filename="../../app/sfumato/project/release/batched_views.py" line="+216"/>
         <source>Listing suppressed rows</source>
         <translation>Unterdrückte Zeilen werden aufgelistet</translation>
     </message>
@@ -29714,10 +29731,10 @@ Rückgabewerte:
         <translation>Fassen Sie Zahlen und Daten in Klassen zusammen, lassen Sie eine Spalte aus der Vergröberung weg oder erlauben Sie mehr Speicher.</translation>
     </message>
     <message>
-        <location line="-422"/>
+        <location line="-416"/>
         <location filename="../../app/sfumato/project/release/leaving_units.py" line="+177"/>
         <location line="+22"/>
-        <location filename="../../app/sfumato/project/verification/leak_rows.py" line="+25"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+25"/>
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
     </message>
@@ -29747,12 +29764,12 @@ Rückgabewerte:
         <translation>Das Regelwerk sagt, wie gut sich Anteile aus allen Zeilen schätzen lassen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/prepared.py" line="-53"/>
+        <location filename="../../app/sfumato/project/release/prepared.py" line="-52"/>
         <source>Looking at the groups</source>
         <translation>Die Gruppen werden angesehen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-220"/>
+        <location filename="../../app/sfumato/analysis/readiness/column_checks.py" line="-233"/>
         <source>suspected codes</source>
         <translation>vermutete Codes</translation>
     </message>
@@ -29778,7 +29795,12 @@ Rückgabewerte:
         <translation>Zeilen mit demselben Wert von {unit} zeigen denselben Wert von {columns}, durch den sie sich zusammenführen lassen. Was sie zusammen zeigen, ist für {unique:,} von {values:,} {values:Einheit|Einheiten} eindeutig: Wer so viel von einer weiß, findet ihre Zeilen, so viele Datensätze einzeln auch gleich sind.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+24"/>
+        <source>Which numbers of {column} are missing stays visible and tells about {other}: by that alone the best guess is right for {right:.0%} of {sampled:,} of {rows:,} records, and for {without:.0%} without it. What is promised of {other} does not include that.</source>
+        <translation>Welche Zahlen von {column} fehlen, bleibt sichtbar und verrät etwas über {other}: Allein dadurch trifft die beste Vermutung bei {right:.0%} von {sampled:,} der {rows:,} Datensätze zu und ohne das bei {without:.0%}. Was über {other} zugesagt ist, enthält das nicht.</translation>
+    </message>
+    <message>
+        <location line="+23"/>
         <location line="+31"/>
         <location line="+27"/>
         <location filename="../../app/sfumato/formats/choices.py" line="-33"/>
@@ -29786,12 +29808,12 @@ Rückgabewerte:
         <translation>Gründe fehlender Werte</translation>
     </message>
     <message>
-        <location line="-55"/>
+        <location line="-87"/>
         <source>Which numbers of {column} are missing stays visible and tells about {other}: by that alone the best guess is right for {right:.0%} of the records, and for {without:.0%} without it. What is promised of {other} does not include that.</source>
         <translation>Welche Zahlen von {column} fehlen, bleibt sichtbar und verrät etwas über {other}: Allein dadurch trifft die beste Vermutung bei {right:.0%} der Datensätze zu und ohne das bei {without:.0%}. Was über {other} zugesagt ist, enthält das nicht.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+63"/>
         <source>{column} leaves with its missing values, so of {companion} only which reason it is stays protected, and not whether there is one.</source>
         <translation>{column} wird mit ihren fehlenden Werten freigegeben; von {companion} bleibt daher nur geschützt, welcher Grund es ist, und nicht, ob es einen gibt.</translation>
     </message>
@@ -29826,7 +29848,7 @@ Rückgabewerte:
         <translation>Der am besten bekannte Anteil ist {best} wert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/utility/mechanism_choice.py" line="+267"/>
+        <location filename="../../app/sfumato/analysis/utility/mechanism_choice.py" line="+269"/>
         <location line="+9"/>
         <location filename="../../app/sfumato/analysis/utility/mode_costs.py" line="+57"/>
         <location filename="../../app/sfumato/analysis/utility/worth.py" line="+2"/>
@@ -29836,7 +29858,7 @@ Rückgabewerte:
         <translation>{told}</translation>
     </message>
     <message>
-        <location line="-219"/>
+        <location line="-221"/>
         <source>less than one true record</source>
         <translation>weniger als ein wahrer Datensatz</translation>
     </message>
@@ -29846,7 +29868,7 @@ Rückgabewerte:
         <translation>{count:,} {count:wahrer Datensatz|wahre Datensätze}</translation>
     </message>
     <message>
-        <location line="+124"/>
+        <location line="+126"/>
         <source>{mechanism}: {why}</source>
         <translation>{mechanism}: {why}</translation>
     </message>
@@ -29957,7 +29979,7 @@ Rückgabewerte:
         <translation>Kein Verfahren eignet sich dafür.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="-235"/>
+        <location filename="../../app/sfumato/commands/release.py" line="-275"/>
         <source>WORTHLESS</source>
         <translation>WERTLOS</translation>
     </message>
@@ -30147,7 +30169,7 @@ Rückgabewerte:
         <translation>Die öffentlichen Zählungen {names} widersprechen den Tabellen: Auf keine Weise können Personen so in ihren Klassen sein, dass alles zusammenpasst.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+268"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+300"/>
         <source>a cross-table with intervals</source>
         <translation>eine Kreuztabelle mit Intervallen</translation>
     </message>
@@ -30885,7 +30907,7 @@ Rückgabewerte:
         <translation>Diese Stufen bewahren neben den Tabellen der anderen Stellen keine {l} {l:Wert|Werte}.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+35"/>
         <source>Comparing with others&apos; tables</source>
         <translation>Wird mit den Tabellen anderer verglichen</translation>
     </message>
@@ -31323,7 +31345,7 @@ Rückgabewerte:
         <translation>{recipient} bekommt {column} bei ε = {epsilon:.3g}: Neben dem, was daran gemessen wird, ist die übliche Stufe nicht einzuhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/utility/unit_price.py" line="+88"/>
+        <location filename="../../app/sfumato/analysis/utility/unit_price.py" line="+89"/>
         <source>At most {rows:,} {rows:row|rows} of a {unit} {rows:is|are} proposed, of up to {largest:,}: then means and shares are known best.</source>
         <translation>Höchstens {rows:,} {rows:Zeile|Zeilen} je {unit} {rows:wird|werden} vorgeschlagen, von bis zu {largest:,}: Dann sind Mittelwerte und Anteile am genauesten bekannt.</translation>
     </message>
@@ -31353,7 +31375,7 @@ Rückgabewerte:
         <translation>{column} ({mechanism})</translation>
     </message>
     <message>
-        <location line="+130"/>
+        <location line="+142"/>
         <source>Weighing what protection costs</source>
         <translation>Es wird abgewogen, was Schutz kostet</translation>
     </message>
@@ -31438,7 +31460,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl von {least:g} bis {most:g} an.</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+71"/>
         <source>There is nothing to answer yet.</source>
         <translation>Noch gibt es nichts zu beantworten.</translation>
     </message>
@@ -31453,7 +31475,7 @@ Rückgabewerte:
         <translation>Die Zeilen werden untersucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/answers.py" line="+27"/>
+        <location filename="../../app/sfumato/analysis/answers.py" line="+30"/>
         <source>Danger</source>
         <translation>Gefahr</translation>
     </message>
@@ -31784,7 +31806,7 @@ Rückgabewerte:
         <translation>{deeds}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/approval.py" line="+35"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+313"/>
         <source>read the passphrase of who approves from file descriptor N (or set {variable})</source>
         <translation>die Passphrase der genehmigenden Person vom Dateideskriptor N lesen (oder {variable} setzen)</translation>
     </message>
@@ -31849,12 +31871,12 @@ Rückgabewerte:
         <translation>Sagen Sie es mit --name; sfumato approvers führt auf, wer es kann.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+10"/>
         <source>{name} approves the release to {recipient} as it would be made now.</source>
         <translation>{name} genehmigt die Freigabe an {recipient}, wie sie jetzt erstellt würde.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+10"/>
         <source>whose release is approved</source>
         <translation>wessen Freigabe genehmigt wird</translation>
     </message>
@@ -32207,7 +32229,7 @@ Rückgabewerte:
         <translation>Wiederherstellungsblatt wird erstellt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/table.py" line="-114"/>
+        <location filename="../../app/sfumato/commands/table.py" line="-113"/>
         <source>It was added from the noisy counts by {columns}, which were released before: to whoever has these at this ε it tells nothing more.</source>
         <translation>Sie wurde aus den verrauschten Zahlen nach {columns} addiert, die früher freigegeben wurden: Wer diese mit diesem ε hat, erfährt durch sie nichts weiter.</translation>
     </message>
@@ -32223,17 +32245,17 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../app/sfumato/commands/table.py" line="+76"/>
+        <location filename="../../app/sfumato/commands/table.py" line="+75"/>
         <source>No table of counts was released.</source>
         <translation>Es wurde keine Zähltabelle freigegeben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/table.py" line="-109"/>
+        <location filename="../../app/sfumato/commands/table.py" line="-106"/>
         <source>A table of counts needs --column, --recipient, --epsilon and --out, or --check in place of --out. Without any of them, the released tables are listed.</source>
         <translation>Eine Zähltabelle braucht --column, --recipient, --epsilon und --out oder --check statt --out. Ohne sie alle werden die freigegebenen Tabellen gelistet.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+57"/>
         <source>{recipient}: {standing}. {sentence}</source>
         <translation>{recipient}: {standing}. {sentence}</translation>
     </message>
@@ -32339,7 +32361,7 @@ Rückgabewerte:
         <translation>{file} enthält dieselben Zahlen und Summen in SDMX-CSV 2.0, für Werkzeuge der amtlichen Statistik: `OBS_VALUE` ist die verrauschte Zahl, und {total} steht für alle Werte einer Spalte.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/counting.py" line="+105"/>
+        <location filename="../../app/sfumato/project/count_tables/counting.py" line="+119"/>
         <source>A table of counts has {count} {count:column|columns}.</source>
         <translation>Eine Zähltabelle hat {count} {count:Spalte|Spalten}.</translation>
     </message>
@@ -32419,7 +32441,7 @@ Rückgabewerte:
         <translation>Geben Sie an, wie viele Zeilen eine Einheit höchstens hat: Das Rauschen wächst damit.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/project.py" line="+273"/>
+        <location filename="../../app/sfumato/commands/project.py" line="+272"/>
         <source>No terms are stated: the README tells recipients to ask you.</source>
         <translation>Es sind keine Bedingungen angegeben: Die README weist Empfänger an, Sie zu fragen.</translation>
     </message>
@@ -32514,12 +32536,12 @@ Rückgabewerte:
         <translation>Nichts, was geprüft wurde, spricht gegen diese Freigabe.</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <source>This release tells next to nothing of {columns}.</source>
-        <translation>Diese Freigabe sagt so gut wie nichts über {columns}.</translation>
+        <location line="+5"/>
+        <source>Statistics of {columns} can hardly be estimated from this release.</source>
+        <translation>Statistiken über {columns} lassen sich aus dieser Freigabe kaum schätzen.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+5"/>
         <source>It can be released; {count} {count:thing is|things are} to be looked at.</source>
         <translation>Es kann freigegeben werden; {count} {count:Punkt ist|Punkte sind} anzusehen.</translation>
     </message>
@@ -32595,7 +32617,7 @@ Rückgabewerte:
         <translation>Verlangen Sie weniger Werte, oder ergänzen Sie den Wertebereich um das, was Personen haben können.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/tracing.py" line="+64"/>
+        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="+48"/>
         <source>It is a table of counts of {names}, who hold the same: they have the same ε, so its counts don&apos;t tell them apart.</source>
         <translation>Es ist eine Zähltabelle von {names}, die dieselbe haben: Sie haben dasselbe ε, also unterscheiden ihre Zahlen sie nicht.</translation>
     </message>
@@ -32610,7 +32632,7 @@ Rückgabewerte:
         <translation>Es ist die Zähltabelle von {names}: {share:.0%} ihrer Zahlen sind deren.</translation>
     </message>
     <message>
-        <location line="+104"/>
+        <location line="+103"/>
         <source>Its table can&apos;t be made again: the edition, or a column&apos;s values, are others.</source>
         <translation>Ihre Tabelle lässt sich nicht noch einmal erstellen: Die Ausgabe oder die Werte einer Spalte sind andere.</translation>
     </message>
@@ -32784,7 +32806,7 @@ Rückgabewerte:
 <context>
     <name>Session</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/session.py" line="-262"/>
+        <location filename="../../app/sfumato/ui/state/session.py" line="-267"/>
         <source>Not carried out, since something else was changed in the meantime: {edit}.</source>
         <translation>Nicht ausgeführt, weil inzwischen etwas anderes geändert wurde: {edit}.</translation>
     </message>
@@ -32794,7 +32816,7 @@ Rückgabewerte:
         <translation>Führen Sie es noch einmal aus, wenn Sie es noch möchten.</translation>
     </message>
     <message>
-        <location line="+280"/>
+        <location line="+285"/>
         <source>Pooling rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
@@ -33193,7 +33215,7 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-148"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-152"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
@@ -33264,7 +33286,7 @@ Rückgabewerte:
 <context>
     <name>WhatIf</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="-226"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/coalition.py" line="-362"/>
         <source>What if I add a recipient?</source>
         <translation>Was, wenn ich einen Empfänger hinzufüge?</translation>
     </message>
