@@ -29795,12 +29795,7 @@ Rückgabewerte:
         <translation>Zeilen mit demselben Wert von {unit} zeigen denselben Wert von {columns}, durch den sie sich zusammenführen lassen. Was sie zusammen zeigen, ist für {unique:,} von {values:,} {values:Einheit|Einheiten} eindeutig: Wer so viel von einer weiß, findet ihre Zeilen, so viele Datensätze einzeln auch gleich sind.</translation>
     </message>
     <message>
-        <location line="+24"/>
-        <source>Which numbers of {column} are missing stays visible and tells about {other}: by that alone the best guess is right for {right:.0%} of {sampled:,} of {rows:,} records, and for {without:.0%} without it. What is promised of {other} does not include that.</source>
-        <translation>Welche Zahlen von {column} fehlen, bleibt sichtbar und verrät etwas über {other}: Allein dadurch trifft die beste Vermutung bei {right:.0%} von {sampled:,} der {rows:,} Datensätze zu und ohne das bei {without:.0%}. Was über {other} zugesagt ist, enthält das nicht.</translation>
-    </message>
-    <message>
-        <location line="+23"/>
+        <location line="+47"/>
         <location line="+31"/>
         <location line="+27"/>
         <location filename="../../app/sfumato/formats/choices.py" line="-33"/>
@@ -29813,7 +29808,12 @@ Rückgabewerte:
         <translation>Welche Zahlen von {column} fehlen, bleibt sichtbar und verrät etwas über {other}: Allein dadurch trifft die beste Vermutung bei {right:.0%} der Datensätze zu und ohne das bei {without:.0%}. Was über {other} zugesagt ist, enthält das nicht.</translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location line="+6"/>
+        <source>Which numbers of {column} are missing stays visible and tells about {other}: by that alone the best guess is right for {right:.0%} of {sampled:,} of {rows:,} {rows:record|records}, and for {without:.0%} without it. What is promised of {other} does not include that.</source>
+        <translation>Welche Zahlen von {column} fehlen, bleibt sichtbar und verrät etwas über {other}: Allein dadurch trifft die beste Vermutung bei {right:.0%} von {sampled:,} der {rows:,} {rows:Datensatz|Datensätze} zu und ohne das bei {without:.0%}. Was über {other} zugesagt ist, enthält das nicht.</translation>
+    </message>
+    <message>
+        <location line="+57"/>
         <source>{column} leaves with its missing values, so of {companion} only which reason it is stays protected, and not whether there is one.</source>
         <translation>{column} wird mit ihren fehlenden Werten freigegeben; von {companion} bleibt daher nur geschützt, welcher Grund es ist, und nicht, ob es einen gibt.</translation>
     </message>

@@ -125,8 +125,8 @@ def telling_gaps(examined: Examined) -> Iterator[Finding]:
         words = (
             "Which numbers of {column} are missing stays visible and tells about {other}:"
             " by that alone the best guess is right for {right:.0%} of {sampled:,} of {rows:,}"
-            " records, and for {without:.0%} without it. What is promised of {other} does not"
-            " include that."
+            " {rows:record|records}, and for {without:.0%} without it. What is promised of"
+            " {other} does not include that."
         )
     specs = {name: examined.document.column(name) for name in drawn}
     explained = companions(table.missing_reasons)  # `told_reasons` tells of these
