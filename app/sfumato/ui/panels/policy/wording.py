@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.matrices.estimate import Target, expected_standard_errors, record_utility
+from sfumato.engine.matrices.estimate import Target, expected_standard_errors
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped
-from sfumato.plots.axes import percent
 from sfumato.ui.look.wording import filled_in, number
 
 NORMAL_95 = 1.96
@@ -64,26 +62,4 @@ def usefulness(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> s
         " ±\u202f{points} percentage {points:point|points} (95\u202f%).",
         rows=grouped(rows),
         points=number(worst * 100, 2),
-    )
-
-
-HUNCH = 0.1
-"""The belief before that examples start from."""
-
-
-def kept(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:
-    """Return how many records show their true value."""
-    share = record_utility(combined(attributes).frequencies, matrix)
-    return tr(
-        "{share} of records show their true value, and nobody can tell which.",
-        share=percent(share, 0 if 0.01 < share < 0.99 else 1),
-    )
-
-
-def suspicion(matrix: PerturbationMatrix) -> str:
-    """Return how far a hunch about a person can rise."""
-    return tr(
-        "A hunch of {before} about someone can rise to {after} at most.",
-        before=percent(HUNCH, 0),
-        after=percent(math.floor(matrix.rho2_for(HUNCH) * 1000 + 0.999) / 1000, 0),
     )

@@ -26,9 +26,10 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.units import promise_by_unit
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken, term_of, term_text, typeset
+from sfumato.ui.panels.policy.beliefs import kept, suspicion
 from sfumato.ui.panels.policy.mechanisms.controls import CardRow, Notice
 from sfumato.ui.panels.policy.mechanisms.effects import Effect
-from sfumato.ui.panels.policy.wording import kept, suspicion, tr, usefulness
+from sfumato.ui.panels.policy.wording import tr, usefulness
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, SliderField
 from sfumato.ui.widgets.layout import boxed, button, column, fill, label, row, set_look

@@ -13,10 +13,11 @@ from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.hadamard import BLOCKS, MECHANISM, best_blocks
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
+from sfumato.ui.panels.policy.beliefs import suspicion
 from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import FieldGrid, number_field
-from sfumato.ui.panels.policy.wording import suspicion, tr, usefulness
+from sfumato.ui.panels.policy.wording import tr, usefulness
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, button, column, row
 

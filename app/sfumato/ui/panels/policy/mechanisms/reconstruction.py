@@ -54,6 +54,7 @@ from sfumato.plots.axes import percent
 from sfumato.project.release.groups import usual_knowledge
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken, typeset
+from sfumato.ui.panels.policy.beliefs import suspicion
 from sfumato.ui.panels.policy.mechanisms import effects
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Reach, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import (
@@ -63,7 +64,7 @@ from sfumato.ui.panels.policy.mechanisms.controls import (
     segments,
     states,
 )
-from sfumato.ui.panels.policy.wording import NORMAL_95, suspicion, tr
+from sfumato.ui.panels.policy.wording import NORMAL_95, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, Hairline, boxed, button, column, label, set_look
 from sfumato.ui.widgets.messages import error_words
