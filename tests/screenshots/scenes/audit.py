@@ -218,6 +218,9 @@ def _other_holders(stage: Stage, *, needed: float = 3, down: bool = False) -> No
     page.l.spin.setValue(needed)
     stage.settle()
     if down:
+        found = page.found.breaches
+        somebodys = next(line for line, breach in enumerate(found) if breach.remaining)
+        page.breaches.tables[0].selectRow(somebodys)
         page.person.of.set_value(2)
         page.person.share.spin.setValue(20)
         page.person.count.click()
