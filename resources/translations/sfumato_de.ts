@@ -6980,7 +6980,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Kombination|Kombinationen}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+321"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+22"/>
         <source>exact</source>
         <translation>exakt</translation>
     </message>
@@ -7347,7 +7347,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die veröffentlichte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="-275"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+259"/>
         <source>Original, {column}: {value}</source>
         <translation>Original, {column}: {value}</translation>
     </message>
@@ -8453,7 +8453,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+289"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/base.py" line="+290"/>
         <source>Or state the level exactly, by any of these:</source>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
@@ -8529,7 +8529,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} um {units}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+40"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+38"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
@@ -8557,7 +8557,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+4"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/laplace.py" line="-160"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+274"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/reconstruction.py" line="+275"/>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
     </message>
@@ -9202,7 +9202,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+39"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-192"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+1"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
@@ -9686,7 +9686,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+86"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+87"/>
         <location line="+1"/>
         <source>Find a column</source>
         <translation>Spalte suchen</translation>
@@ -10069,7 +10069,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Alle Empfänger gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="-1"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-1"/>
         <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+11"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
@@ -10272,22 +10272,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigaben für {names} würden abgelehnt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+17"/>
+        <location filename="../../app/sfumato/ui/panels/policy/beliefs.py" line="+22"/>
         <source>{share} of records show their true value, and nobody can tell which.</source>
         <translation>{share} der Datensätze zeigen ihren wahren Wert, und niemand kann sagen, welche.</translation>
     </message>
     <message>
-        <location line="-46"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="-29"/>
         <source>The table is read in parts: what is measured, and what is said of its numbers, comes from {rows} {rows:row|rows}, drawn evenly.</source>
         <translation>Die Tabelle wird in Teilen gelesen: Was gemessen und was über ihre Zahlen gesagt wird, stammt aus {rows} gleichmäßig gezogenen {rows:Zeile|Zeilen}.</translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location filename="../../app/sfumato/ui/panels/policy/beliefs.py" line="+8"/>
         <source>A hunch of {before} about someone can rise to {after} at most.</source>
         <translation>Eine Vermutung von {before} über jemanden kann auf höchstens {after} steigen.</translation>
     </message>
     <message>
-        <location line="-23"/>
+        <location filename="../../app/sfumato/ui/panels/policy/wording.py" line="+31"/>
         <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±&#x202f;{points} percentage {points:point|points} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±&#x202f;{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%).</translation>
     </message>
@@ -10475,20 +10475,20 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+72"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+73"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+180"/>
         <source>Who gets what</source>
         <translation>Wer bekommt was</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+97"/>
-        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+52"/>
+        <location line="+52"/>
         <location line="+201"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+97"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/hadamard.py" line="+35"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/hadamard.py" line="+36"/>
         <source>How codes become symbols</source>
         <translation>Wie Schlüssel zu Symbolen werden</translation>
     </message>
@@ -13772,14 +13772,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Stufe von {column} wird angehoben</translation>
     </message>
     <message>
-        <location line="+27"/>
-        <source>Show {column} at level {level} to {names}: {figures}</source>
-        <translation>{column} an {names} auf Stufe {level} zeigen: {figures}</translation>
+        <location line="+22"/>
+        <source>{before:,} → {after:,} suppressed</source>
+        <translation>{before:,} → {after:,} unterdrückt</translation>
     </message>
     <message>
-        <location line="-5"/>
-        <source>{before:,} → {about}{after:,} suppressed</source>
-        <translation>{before:,} → {about}{after:,} unterdrückt</translation>
+        <location line="+4"/>
+        <source>Show {column} at level {level} to {names}: {figures}</source>
+        <translation>{column} an {names} auf Stufe {level} zeigen: {figures}</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+148"/>
@@ -13957,12 +13957,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+192"/>
+        <location line="+189"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-192"/>
+        <location line="-189"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -13982,7 +13982,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aufruf: </translation>
     </message>
     <message>
-        <location line="+71"/>
+        <location line="+68"/>
         <source>Cancelled. What was not finished is gone; what was finished stays.</source>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
@@ -14138,7 +14138,7 @@ Rückgabewerte:
         <translation>Die freigegebenen Zähltabellen auflisten oder eine für einen Empfänger erstellen.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+29"/>
         <source>Show what protects each sensitive column, or set mechanisms and settings.</source>
         <translation>Zeigen, was jede sensible Spalte schützt, oder Verfahren und Einstellungen festlegen.</translation>
     </message>
@@ -14470,7 +14470,7 @@ Rückgabewerte:
         <translation>mit --import: Fehler der Tabelle auf die übliche Weise beheben und sagen, wie</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-11"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-8"/>
         <source>Weigh what is learned by pooling releases or rows, and from open columns.</source>
         <translation>Bewerten, was das Zusammenlegen von Freigaben oder Zeilen und offene Spalten verraten.</translation>
     </message>
@@ -14662,7 +14662,7 @@ Rückgabewerte:
         <translation>Das Projekt hat keinen Empfänger namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+78"/>
+        <location filename="../../app/sfumato/commands/release.py" line="+64"/>
         <source>not ready to release</source>
         <translation>nicht bereit zur Freigabe</translation>
     </message>
@@ -14768,7 +14768,7 @@ Rückgabewerte:
         <translation>Sichere Vergröberungen der Tabelle suchen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+51"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+42"/>
         <source>average level</source>
         <translation>mittlere Stufe</translation>
     </message>
@@ -15008,7 +15008,7 @@ Rückgabewerte:
         <translation>höchstens K Zeilen einer Einheit freigeben; ohne Angabe so viele, wie die größte hat</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+75"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+72"/>
         <source>List the ledger and check its chain.</source>
         <translation>Das Freigabeverzeichnis auflisten und seine Kette prüfen.</translation>
     </message>
@@ -15106,13 +15106,13 @@ Rückgabewerte:
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-31"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-30"/>
         <source>List or change other holders&apos; tables about the same people.</source>
         <translation>Tabellen anderer Stellen über dieselben Personen auflisten oder ändern.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/questions/others.py" line="+38"/>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+111"/>
+        <location filename="../../app/sfumato/commands/others.py" line="+77"/>
         <source>this table</source>
         <translation>diese Tabelle</translation>
     </message>
@@ -15144,7 +15144,7 @@ Rückgabewerte:
     <message>
         <location line="-7"/>
         <location line="+13"/>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+8"/>
+        <location filename="../../app/sfumato/commands/others.py" line="+8"/>
         <source>There are no tables of other holders.</source>
         <translation>Es gibt keine Tabellen anderer Stellen.</translation>
     </message>
@@ -15159,7 +15159,7 @@ Rückgabewerte:
         <translation>Geben Sie ihm unter Merkmale Klassen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="-33"/>
+        <location filename="../../app/sfumato/commands/others.py" line="-33"/>
         <source>sfumato: --holder, --sensitive, --quasi, --value and --discard-shared go with --add FILE</source>
         <translation>sfumato: --holder, --sensitive, --quasi, --value und --discard-shared gehören zu --add DATEI</translation>
     </message>
@@ -15246,7 +15246,7 @@ Rückgabewerte:
         <translation> und {values:,} weitere</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+16"/>
         <source>with --add: who published it (default: the file&apos;s name)</source>
         <translation>mit --add: wer sie veröffentlicht hat (Standard: der Name der Datei)</translation>
     </message>
@@ -15276,7 +15276,7 @@ Rückgabewerte:
         <translation>keine öffentliche Spalte</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="-258"/>
+        <location filename="../../app/sfumato/commands/others.py" line="-256"/>
         <source>sfumato: --name, --people and --column go with --counts FILE</source>
         <translation>sfumato: --name, --people und --column gehören zu --counts DATEI</translation>
     </message>
@@ -15286,7 +15286,7 @@ Rückgabewerte:
         <translation>Unsere eigene Tabelle nimmt nicht teil: {problem}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="+229"/>
+        <location filename="../../app/sfumato/commands/others.py" line="+227"/>
         <source>a table that was published: a file, or a data package (a folder or a zip file)</source>
         <translation>eine veröffentlichte Tabelle: eine Datei oder ein Datenpaket (ein Ordner oder eine Zip-Datei)</translation>
     </message>
@@ -15336,12 +15336,12 @@ Rückgabewerte:
         <translation>die neue Passphrase aus dem Dateideskriptor N lesen (oder {NEW_PASSPHRASE_VARIABLE} setzen)</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-20"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-18"/>
         <source>Publish the generalized table and record it.</source>
         <translation>Die vergröberte Tabelle veröffentlichen und verzeichnen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/diversity.py" line="-307"/>
+        <location filename="../../app/sfumato/commands/diversity.py" line="+52"/>
         <source>publish beside releases that it contradicts</source>
         <translation>neben Freigaben veröffentlichen, denen sie widerspricht</translation>
     </message>
@@ -15356,7 +15356,7 @@ Rückgabewerte:
         <translation>den früheren Ausgaben auf ihren Stufen folgen: Wer hinzukam, tritt in Gruppen ein, die Datensätze derer, die ausschieden, bleiben als erfundene und werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+42"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+39"/>
         <source>Answer count queries from each release, with the truth.</source>
         <translation>Auszählungen aus jeder Freigabe beantworten, mit der Wahrheit daneben.</translation>
     </message>
@@ -15504,7 +15504,7 @@ Rückgabewerte:
         <translation>Zellen dieses Quasi-Identifikators zuletzt unterdrücken; wiederholt, der wichtigste zuerst</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-45"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-42"/>
         <source>Make a recipient&apos;s bundle and record it.</source>
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
@@ -15632,7 +15632,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+25"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+22"/>
         <source>Examine which small groups a release gives away.</source>
         <translation>Prüfen, welche kleinen Gruppen eine Freigabe preisgibt.</translation>
     </message>
@@ -15720,7 +15720,7 @@ Rückgabewerte:
         <translation>das Blatt, eine neue Datei: .html oder .txt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-38"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-35"/>
         <source>Print a project&apos;s rules, or apply others.</source>
         <translation>Die Regeln eines Projekts ausgeben oder andere anwenden.</translation>
     </message>
@@ -15735,7 +15735,7 @@ Rückgabewerte:
         <translation>eine Regeldatei anwenden, statt die Regeln auszugeben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+51"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+48"/>
         <source>Say whether a project was changed outside Sfumato; accept it as it stands.</source>
         <translation>Sagen, ob ein Projekt außerhalb von Sfumato geändert wurde; es so annehmen, wie es ist.</translation>
     </message>
@@ -16175,7 +16175,7 @@ Rückgabewerte:
         <translation>dieselbe Tabelle liegt jetzt dort</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="-45"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="-42"/>
         <source>Say which releases a found file comes from.</source>
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
@@ -16230,7 +16230,7 @@ Rückgabewerte:
         <translation>Quelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+65"/>
+        <location filename="../../app/sfumato/commands/verify.py" line="+79"/>
         <source>the file that was found: a table or a bundle, also zipped</source>
         <translation>die gefundene Datei: eine Tabelle oder ein Datenpaket, auch gepackt</translation>
     </message>
@@ -16240,12 +16240,12 @@ Rückgabewerte:
         <translation>Ein Datenpaket oder eine seiner Dateien gegen sein Projekt, das Freigabeverzeichnis und die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="-23"/>
+        <location filename="../../app/sfumato/commands/verify.py" line="-23"/>
         <source>the bundle, folder or zip, or any file of one</source>
         <translation>das Datenpaket, Ordner oder Zip-Datei, oder irgendeine Datei daraus</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/__init__.py" line="+32"/>
+        <location filename="../../app/sfumato/commands/__init__.py" line="+29"/>
         <source>Show, find or choose how coarsely each recipient sees the quasi-identifiers.</source>
         <translation>Zeigen, suchen oder wählen, wie grob jeder Empfänger die Quasi-Identifikatoren sieht.</translation>
     </message>
@@ -26710,7 +26710,7 @@ Rückgabewerte:
         <translation>{key} neben {who}: {title}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="+73"/>
+        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="+67"/>
         <source>Give it as it was released.</source>
         <translation>Geben Sie sie so an, wie sie freigegeben wurde.</translation>
     </message>
@@ -27298,7 +27298,7 @@ Rückgabewerte:
         <translation>Es lässt sich nicht erneut erzeugen. {error}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/bundle.py" line="+279"/>
+        <location filename="../../app/sfumato/project/count_tables/bundle.py" line="+280"/>
         <location filename="../../app/sfumato/project/verification/published.py" line="+0"/>
         <location line="+23"/>
         <location line="+40"/>
@@ -29979,7 +29979,7 @@ Rückgabewerte:
         <translation>Kein Verfahren eignet sich dafür.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="-275"/>
+        <location filename="../../app/sfumato/commands/release.py" line="-233"/>
         <source>WORTHLESS</source>
         <translation>WERTLOS</translation>
     </message>
@@ -31806,7 +31806,7 @@ Rückgabewerte:
         <translation>{deeds}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/release.py" line="+313"/>
+        <location filename="../../app/sfumato/commands/approval.py" line="+36"/>
         <source>read the passphrase of who approves from file descriptor N (or set {variable})</source>
         <translation>die Passphrase der genehmigenden Person vom Dateideskriptor N lesen (oder {variable} setzen)</translation>
     </message>
@@ -32361,7 +32361,7 @@ Rückgabewerte:
         <translation>{file} enthält dieselben Zahlen und Summen in SDMX-CSV 2.0, für Werkzeuge der amtlichen Statistik: `OBS_VALUE` ist die verrauschte Zahl, und {total} steht für alle Werte einer Spalte.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/counting.py" line="+119"/>
+        <location filename="../../app/sfumato/project/count_tables/counting.py" line="+108"/>
         <source>A table of counts has {count} {count:column|columns}.</source>
         <translation>Eine Zähltabelle hat {count} {count:Spalte|Spalten}.</translation>
     </message>
@@ -32617,7 +32617,7 @@ Rückgabewerte:
         <translation>Verlangen Sie weniger Werte, oder ergänzen Sie den Wertebereich um das, was Personen haben können.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/count_tables/verifying.py" line="+48"/>
+        <location filename="../../app/sfumato/project/count_tables/tracing.py" line="+66"/>
         <source>It is a table of counts of {names}, who hold the same: they have the same ε, so its counts don&apos;t tell them apart.</source>
         <translation>Es ist eine Zähltabelle von {names}, die dieselbe haben: Sie haben dasselbe ε, also unterscheiden ihre Zahlen sie nicht.</translation>
     </message>

@@ -8,7 +8,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from sfumato.cli import imported_late
+from sfumato.commands.shared.late import imported_late
 
 
 @pytest.fixture

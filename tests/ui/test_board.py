@@ -19,9 +19,9 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Recipient, ViewRule
 from sfumato.ui.look.theme import TextSize, font, scaled
 from sfumato.ui.panels.policy import PANEL
-from sfumato.ui.panels.policy.board.model import gauge_texts
 from sfumato.ui.panels.policy.board.page import DRAWER
 from sfumato.ui.panels.policy.board.view import DRAGGED, NARROWEST, name_lines
+from sfumato.ui.panels.policy.board.words import gauge_texts
 from sfumato.ui.panels.policy.whole_plan import PlanDialog
 from sfumato.ui.widgets.messages import Departure
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
@@ -440,7 +440,7 @@ def test_a_column_whose_every_cell_is_suppressed_is_left_out_and_not_exact(qtbot
 
 
 def test_no_role_is_missing_on_the_board():
-    from sfumato.ui.panels.policy.board.model import GROUPS, ROLES  # noqa: PLC0415
+    from sfumato.ui.panels.policy.board.words import GROUPS, ROLES  # noqa: PLC0415
 
     assert set(GROUPS) == set(ROLES) == set(Role)
 

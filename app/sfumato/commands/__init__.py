@@ -35,10 +35,10 @@ COMMANDS: Final = {
         ),
     ),
     "approvers": (
-        "release",
+        "approval",
         Sentence("List or change who approves releases, and whether somebody has to."),
     ),
-    "approve": ("release", Sentence("Approve a recipient's release, as a second person.")),
+    "approve": ("approval", Sentence("Approve a recipient's release, as a second person.")),
     "withdraw": (
         "release",
         Sentence("Say that a release was wrong; the ledger keeps it, with the reason."),
@@ -49,10 +49,10 @@ COMMANDS: Final = {
         Sentence("List the released tables of counts, or make one for a recipient."),
     ),
     "verify": (
-        "release",
+        "verify",
         Sentence("Examine a bundle, or one of its files, against its project, ledger and table."),
     ),
-    "trace": ("release", Sentence("Say which releases a found file comes from.")),
+    "trace": ("verify", Sentence("Say which releases a found file comes from.")),
     "rules": ("project", Sentence("Print a project's rules, or apply others.")),
     "audit": (
         "audit",
@@ -61,10 +61,7 @@ COMMANDS: Final = {
     "hierarchy": ("columns", Sentence("List, export, import or propose hierarchies.")),
     "report": ("audit", Sentence("Write a report for the data-protection officer.")),
     "diversity": ("diversity", Sentence("Search for safe generalizations of the table.")),
-    "others": (
-        "diversity",
-        Sentence("List or change other holders' tables about the same people."),
-    ),
+    "others": ("others", Sentence("List or change other holders' tables about the same people.")),
     "attributes": (
         "columns",
         Sentence("List the columns, or say what they are for and how they leave."),

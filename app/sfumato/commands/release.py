@@ -1,24 +1,17 @@
-"""Releases: whether they are ready, approving and making them, planning one that is made elsewhere.
-
-And checking what was released: bundles and the ledger, and which releases a found file is from.
-"""
+"""Releases: whether they are ready, making them, and planning one that is made elsewhere."""
 
 from __future__ import annotations
 
 import shlex
 from argparse import Namespace
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sfumato.commands.shared.command import (
     ACCEPT,
-    APPROVER_VARIABLE,
-    BY_PROJECT,
     JSON,
-    PASSPHRASE,
     PROJECT,
     Command,
     ExitCode,
@@ -27,25 +20,18 @@ from sfumato.commands.shared.command import (
     bundle_arguments,
     file_argument,
     flag,
-    lines_of_verification,
-    one_of,
     option,
     override_for,
     repeated,
-    seal_as_check,
 )
-from sfumato.commands.shared.groups import recipient_called
 from sfumato.commands.shared.opening import MEMORY, open_project, opened_by_parts
-from sfumato.commands.shared.remarks import lines_of_answers, read_again
+from sfumato.commands.shared.remarks import read_again
 from sfumato.engine.core.wording import Sentence, in_quotes, set_apart
-from sfumato.formats.language import day, moment, said, worded
-from sfumato.project.errors import LedgerTampered
+from sfumato.formats.language import day, said, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.readiness.verdicts import Readiness
-    from sfumato.project.approval import Approval
     from sfumato.project.document.model import TableSource
-    from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.workers import ClassFacts
 
 _WORTHLESS: Final = Sentence("WORTHLESS")
@@ -287,213 +273,4 @@ PLAN = Command(
     ),
     _run_plan,
     ('sfumato plan clinic.sfumato --recipient "Public file" --out plan.json --keys keys.bin',),
-)
-
-
-def _run_verify(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.verification.found import verify_file
-
-    try:
-        with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
-            chain = seal_as_check(project.tampering)
-            report = verify_file(project, table, arguments.bundle, context)
-    except LedgerTampered as tampering:
-        checks = [seal_as_check(tampering)]
-        added: tuple[str, ...] = ()
-        withdrawn = None
-    else:
-        checks, added = [chain, *report.checks], report.added
-        withdrawn = None if report.release is None else report.release.withdrawn
-    holds = all(check.holds for check in checks)
-    terminal.tell(
-        arguments.json,
-        {
-            "holds": holds,
-            "checks": [
-                {"title": check.title, "holds": check.holds, "finding": check.finding}
-                for check in checks
-            ],
-            "added_files": list(added),
-            "withdrawn": None if withdrawn is None else asdict(withdrawn),
-        },
-        lines_of_verification(checks),
-    )
-    return ExitCode.OK if holds else ExitCode.CHECK_FAILED
-
-
-VERIFY = Command(
-    (
-        file_argument("bundle", "BUNDLE", "the bundle, folder or zip, or any file of one"),
-        BY_PROJECT,
-        MEMORY,
-        JSON,
-        PASSPHRASE,
-    ),
-    _run_verify,
-    ("sfumato verify bundles/Clinic-Public-file --project clinic.sfumato",),
-)
-
-
-def _run_trace(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.answers import Severity
-    from sfumato.analysis.disclosure.traced_files import answer_of_file
-
-    with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
-        found = answer_of_file(project, table, arguments.file, context)
-    terminal.tell(arguments.json, found.plain("trace"), lines_of_answers([found]))
-    return ExitCode.OK if found.verdict is Severity.GRAVE else ExitCode.CHECK_FAILED
-
-
-TRACE = Command(
-    (
-        file_argument("file", "FILE", "the file that was found: a table or a bundle, also zipped"),
-        BY_PROJECT,
-        MEMORY,
-        JSON,
-        PASSPHRASE,
-    ),
-    _run_trace,
-    ("sfumato trace found.csv --project clinic.sfumato",),
-)
-
-
-_DESCRIPTOR: Final = option(
-    "--approver-passphrase-fd",
-    "N",
-    Sentence(
-        "read the passphrase of who approves from file descriptor N (or set {variable})",
-        variable=APPROVER_VARIABLE,
-    ),
-    type=int,
-)
-
-
-def _run_approvers(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.approval import add_approver, approvers, remove_approver
-
-    asks = arguments.require or arguments.no_require
-    changes = asks or arguments.add is not None or arguments.remove is not None
-    with open_project(arguments, terminal, read_only=not changes) as project:
-        if arguments.add is not None:
-            given = arguments.approver_passphrase_fd, APPROVER_VARIABLE
-            add_approver(project, arguments.add, terminal.new_passphrase(*given))
-        if arguments.remove is not None:
-            remove_approver(project, arguments.remove)
-        if asks:
-            needed = True if arguments.require else None
-            project.save_document(replace(project.document, needs_approval=needed))
-        known = _standing(project)
-        names, needed = approvers(project), bool(project.document.needs_approval)
-    plain = {
-        "required": needed,
-        "approvers": list(names),
-        "approvals": {
-            name: None if found is None else {"name": found.name, "at": found.recorded_at}
-            for name, found in known.items()
-        },
-    }
-    terminal.tell(arguments.json, plain, _approver_lines(needed, names, known))
-    return ExitCode.OK
-
-
-def _standing(project: ProjectFile) -> dict[str, Approval | None]:
-    from sfumato.analysis.tables.generalized_table import PUBLIC
-    from sfumato.project.approval import approvals
-
-    document = project.document
-    names = [each.name for each in document.recipients]
-    return approvals(project, document, [PUBLIC] if document.is_published_only else names)
-
-
-def _approver_lines(
-    needed: bool, names: tuple[str, ...], known: dict[str, Approval | None]
-) -> Iterator[str]:
-    from datetime import datetime
-
-    yield worded(
-        "A second person approves each release."
-        if needed
-        else "Releases need no second person's approval."
-    )
-    yield from (worded("can approve: {name}", name=name) for name in names)
-    for recipient, found in known.items() if needed else ():
-        if found is None:
-            yield worded("{recipient}: not approved", recipient=recipient)
-            continue
-        yield worded(
-            "{recipient}: approved by {name}, {time} UTC",
-            recipient=recipient,
-            name=found.name,
-            time=moment(datetime.fromisoformat(found.recorded_at)),
-        )
-
-
-APPROVERS = Command(
-    (
-        *PROJECT,
-        one_of(
-            option("--add", "NAME", "a person who can approve, with a passphrase of their own"),
-            option("--remove", "NAME", "who can approve no more; their approvals lapse"),
-        ),
-        one_of(
-            flag("--require", "let no release be made that no second person has approved"),
-            flag("--no-require", "ask for no approval any more"),
-        ),
-        _DESCRIPTOR,
-        JSON,
-    ),
-    _run_approvers,
-    (
-        "sfumato approvers clinic.sfumato",
-        'sfumato approvers clinic.sfumato --add "Grace Hopper" --require',
-    ),
-)
-
-
-def _run_approve(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.approval import approve, approve_contents, approvers
-    from sfumato.project.count_tables.making import content_of_counts
-    from sfumato.project.errors import ReleaseError
-
-    if bool(arguments.column) != (arguments.epsilon is not None):
-        terminal.note("A table of counts is approved by --column and --epsilon together.")
-        return ExitCode.USAGE
-    with open_project(arguments, terminal) as project:
-        name, names = arguments.name, approvers(project)
-        if name is None and len(names) == 1:
-            (name,) = names
-        if name is None:
-            raise ReleaseError(
-                "It is not said who approves.",
-                "Say it by --name; sfumato approvers lists who can.",
-            )
-        passphrase = terminal.approvers_passphrase(name, arguments.approver_passphrase_fd)
-        if arguments.column:
-            recipient = recipient_called(project.document, arguments.recipient)
-            wanted = (arguments.column, recipient, arguments.epsilon)
-            approve_contents(project, [content_of_counts(project, *wanted)], name, passphrase)
-        else:
-            approve(project, [arguments.recipient], name, passphrase)
-    terminal.say(
-        "{name} approves the release to {recipient} as it would be made now.",
-        name=name,
-        recipient=arguments.recipient,
-    )
-    return ExitCode.OK
-
-
-APPROVE = Command(
-    (
-        *PROJECT,
-        argument("recipient", metavar="RECIPIENT", help="whose release is approved"),
-        option("--name", "NAME", "who approves; not needed where only one person can"),
-        repeated("--column", "COLUMN", "approve a table of counts by this column, and others"),
-        option("--epsilon", "E", "the ε of that table of counts", type=float),
-        _DESCRIPTOR,
-    ),
-    _run_approve,
-    (
-        'sfumato approve clinic.sfumato "Public file" --name "Grace Hopper"',
-        'sfumato approve clinic.sfumato "Public file" --column sex --epsilon 0.5',
-    ),
 )

@@ -420,8 +420,7 @@ def _raise(
 ) -> Remedy:
     told = unique_then(before, after, error)
     if what != "unique":
-        words = "{before:,} → {about}{after:,} suppressed"
-        told = Sentence(words, before=before, about="", after=after)
+        told = Sentence("{before:,} → {after:,} suppressed", before=before, after=after)
     return Remedy(
         RemedyKind.RAISE,
         Sentence(

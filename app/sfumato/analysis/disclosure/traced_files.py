@@ -10,7 +10,7 @@ from sfumato.analysis.answers import Answer, AnswerTable, CellKind, Severity
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.notes import Note
-from sfumato.project.count_tables.verifying import TracedCounts, trace_counts
+from sfumato.project.count_tables.tracing import TracedCounts, trace_counts
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.verification.leak import LeakReport, read_leak, trace_file

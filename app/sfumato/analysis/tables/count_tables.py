@@ -30,7 +30,6 @@ from sfumato.engine.ladders.counts import Counts, half_width_of_sum
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.formats.choices import cautions_first
 from sfumato.project.approval import approval_of, lacking_sentence
-from sfumato.project.count_tables.counting import SHARE, NoisyCounts
 from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
 from sfumato.project.count_tables.making import (
     content_of_counts,
@@ -38,6 +37,7 @@ from sfumato.project.count_tables.making import (
     counted_for,
     make_count_table,
 )
+from sfumato.project.count_tables.noise import SHARE, NoisyCounts
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable

@@ -6,7 +6,7 @@ import errno
 import os
 import unicodedata
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -262,7 +262,7 @@ def _write(
     """Let the library write the columns."""
     from pyreadstat import PyreadstatError, ReadstatError  # noqa: PLC0415
 
-    from sfumato.formats.statistical.writing import watched  # noqa: PLC0415
+    from sfumato.formats.statistical.watched_frame import watched  # noqa: PLC0415
 
     frame = pd.DataFrame({name: column.series for name, column in columns.items()}, copy=False)
     missing = "missing_user_values" if rules.missing_letters else "missing_ranges"
@@ -498,33 +498,3 @@ def holds_rows(path: Path, package: Package, rows: int) -> bool:
     except DamagedFile:
         return False
     return bool(batch.num_rows == 1)
-
-
-_EVERY_ROWS: Final = 2_000
-
-
-class WatchedFrame(pd.DataFrame):
-    """A frame that reports how far the going through its rows has come.
-
-    The library that writes statistical files goes through the rows of a frame and knows no
-    progress; what is raised here stops it.
-    """
-
-    _metadata: ClassVar[list[str]] = ["watch"]
-    watch: tuple[Context, str]
-
-    def itertuples(self, index: bool = True, name: str | None = "Pandas") -> Iterator[Any]:
-        """Yield the rows as tuples."""
-        context, text = self.watch
-        rows = max(len(self), 1)
-        for position, row in enumerate(super().itertuples(index=index, name=name)):
-            if position % _EVERY_ROWS == 0:
-                context.report(position / rows, text)
-            yield row
-
-
-def watched(frame: pd.DataFrame, context: Context, text: str) -> WatchedFrame:
-    """Return a frame whose rows are reported as they are gone through."""
-    watching = WatchedFrame(frame)
-    watching.watch = (context, text)
-    return watching

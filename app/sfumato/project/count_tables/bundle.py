@@ -22,7 +22,8 @@ from sfumato.formats.bundles import DATAPACKAGE_NAME
 from sfumato.formats.bundles.readme import README_NAME
 from sfumato.formats.formulas import escaped
 from sfumato.formats.language import worded
-from sfumato.project.count_tables.counting import SHARE, CountTable, Margin, NoisyCounts, margins_of
+from sfumato.project.count_tables.counting import CountTable
+from sfumato.project.count_tables.noise import SHARE, Margin, NoisyCounts, margins_of
 
 if TYPE_CHECKING:
     from sfumato.formats.workbooks.writing import WorkbookCell

@@ -14,14 +14,9 @@ from sfumato.formats.files import digest_of_files, write_private
 from sfumato.formats.language import speaking
 from sfumato.project.approval import COLUMNS, require_approval, source_in
 from sfumato.project.count_tables.bundle import files_of
-from sfumato.project.count_tables.counting import (
-    NoisyCounts,
-    count_table,
-    edition_of,
-    noisy_counts,
-    root_for,
-)
+from sfumato.project.count_tables.counting import count_table
 from sfumato.project.count_tables.held import CountTableRecord, count_tables_in
+from sfumato.project.count_tables.noise import NoisyCounts, edition_of, noisy_counts, root_for
 from sfumato.project.document.model import Document, Recipient, canonical_json
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile

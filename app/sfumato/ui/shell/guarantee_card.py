@@ -27,7 +27,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import apart, filled_in, parted, spoken, typeset, unmarked
-from sfumato.ui.panels.policy.board.model import GaugeText, gauge_texts
+from sfumato.ui.panels.policy.board.words import GaugeText, gauge_texts
 from sfumato.ui.shell.guarantee_lines import GuaranteeLines, empty_promise
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.weighing import LOOKS

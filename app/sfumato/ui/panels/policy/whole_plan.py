@@ -15,7 +15,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken, typeset
-from sfumato.ui.panels.policy.board.model import GaugeText, gauge_texts
+from sfumato.ui.panels.policy.board.words import GaugeText, gauge_texts
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import ScrollPage, boxed, button, label, row

@@ -28,8 +28,9 @@ from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.base import LazyWidget
-from sfumato.ui.panels.policy.board.model import BoardModel, cell_said
+from sfumato.ui.panels.policy.board.model import BoardModel
 from sfumato.ui.panels.policy.board.view import BoardView
+from sfumato.ui.panels.policy.board.words import cell_said
 from sfumato.ui.panels.policy.views_card import propose_hierarchies
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.insights import ROWS_AT_ONCE, LatestAnswer

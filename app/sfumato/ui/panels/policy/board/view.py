@@ -33,7 +33,8 @@ from PySide6.QtWidgets import (
 from sfumato.analysis.planning.board import BoardRow
 from sfumato.engine.core.columns import Leaves
 from sfumato.ui.look.theme import Space, TextSize, font, mix, scaled, themes
-from sfumato.ui.panels.policy.board.model import ORIGINAL, BoardModel, RoleLine, role_text
+from sfumato.ui.panels.policy.board.model import ORIGINAL, BoardModel, RoleLine
+from sfumato.ui.panels.policy.board.words import role_text
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import column
 from sfumato.ui.widgets.painted import draw_icon, draw_text, elided, painter_on
