@@ -222,7 +222,7 @@ def _other_holders(stage: Stage, *, needed: float = 3, down: bool = False) -> No
         somebodys = next(line for line, breach in enumerate(found) if breach.remaining)
         page.breaches.tables[0].selectRow(somebodys)
         page.person.of.set_value(2)
-        page.person.share.spin.setValue(20)
+        page.person.share.spin.setValue(10)
         page.person.count.click()
         stage.settle()
         _scroll_to(stage, page, page.person.shown.tables[-1])

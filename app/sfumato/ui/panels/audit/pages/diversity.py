@@ -80,6 +80,7 @@ class PersonCard(QWidget):
         self.share.set_value(50.0)
         self.share.spin.setAccessibleName(tr("Share of people in all the other classes"))
         self.of = ChoiceField(parent=self, name=tr("Table whose class the share is of"))
+        self.of.setMinimumContentsLength(12)
         self.count = button(tr("Count the ways"), self._count)
         whose = boxed(row(label(tr("of the class of"), "muted"), self.of))
         self.body.addLayout(FlowLayout(self.share, whose, self.count))
