@@ -508,7 +508,8 @@ def _pooled(examined: Examined) -> Sequence[PooledRows]:
 
     def among() -> Sequence[str]:
         names = [name for name in source.columns if name != document.record_key]
-        return [name for name in names if may_name_units(columns.table.column(name))]
+        shown = columns.table
+        return [name for name in names if may_name_units(shown.column(name), source.rows)]
 
     units = columns.keep("repeated units", find)
     if not units or not document.policy:

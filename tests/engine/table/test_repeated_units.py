@@ -87,7 +87,7 @@ def test_no_column_that_names_units_is_ruled_out_by_rows_drawn_evenly():
     )
     for share in (0.05, 0.2, 1.0):
         sample = whole.sample(frac=share, random_state=1)
-        ruled = {name: may_name_units(sample[name]) for name in whole.columns}
+        ruled = {name: may_name_units(sample[name], rows) for name in whole.columns}
         assert ruled == {"household": True, "region": False, "income": False}
 
 

@@ -26,8 +26,6 @@ from sfumato.engine.table.proposals import Proposal
 from sfumato.engine.table.repeated_units import (
     RepeatedUnit,
     RowsOfUnits,
-    find_repeated_units,
-    repeated_unit,
     varying_units,
 )
 from sfumato.engine.table.table import Attribute, Table, encode_column, no_column
@@ -319,10 +317,6 @@ def repeated_units(
         If a column that is asked for is not there or brings no rows together.
     """
     whole = table.whole
-    if (held := whole.held_rows()) is not None:
-        if asked:
-            return tuple(repeated_unit(held, name, context) for name in dict.fromkeys(asked))
-        return find_repeated_units(held, context)
     for name in asked:
         if name not in whole.columns:
             raise no_column(name)
@@ -331,7 +325,8 @@ def repeated_units(
         named = None if asked or among is None else among()
         if named is not None and not named:
             return ()
-        found = RowsOfUnits(whole.columns, tuple(dict.fromkeys(asked)), named)
+        room = whole.most_held(0)
+        found = RowsOfUnits(whole.columns, tuple(dict.fromkeys(asked)), named, room)
         for batch, _ in whole.read(whole.columns, "Looking for rows that belong together", context):
             frame = {name: series_of(batch[name], name) for name in whole.columns}
             found.add(Table(pd.DataFrame(frame, copy=False), whole.batches.value_labels, {}, True))

@@ -20,7 +20,7 @@ import pandas as pd
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Indices, Integers, factorize
-from sfumato.engine.table.combinations import Marks, class_counts, value_marks
+from sfumato.engine.table.combinations import class_counts, value_marks
 from sfumato.engine.table.table import Table
 
 Codes = Integers
@@ -255,13 +255,19 @@ class RowsOfUnits:
         Those that name units, whatever they look like; none for all that may.
     among
         Those that may; None for any, see `may_name_units`.
+    room
+        So many rows are kept at least: those that are in memory anyway.
     """
 
     def __init__(
-        self, columns: Sequence[str], asked: Sequence[str] = (), among: Sequence[str] | None = None
+        self,
+        columns: Sequence[str],
+        asked: Sequence[str] = (),
+        among: Sequence[str] | None = None,
+        room: int = 0,
     ) -> None:
         self._asked, self._rows = tuple(asked), 0
-        most = max(_MOST_CELLS // len(columns) ** 2, _FEWEST_ROWS)
+        most = max(_MOST_CELLS // len(columns) ** 2, _FEWEST_ROWS, room)
         named = columns if among is None else among
         self._kept = {name: _KeptRows(name, most) for name in asked or named}
 
@@ -287,7 +293,11 @@ class RowsOfUnits:
         for name, kept in self._kept.items():
             if kept.parts not in factorized:
                 factorized[kept.parts] = _Factorized(kept.table())
-            unit = factorized[kept.parts].unit(name)
+            columns = factorized[kept.parts]
+            rows = self._rows // kept.every
+            if not (self._asked or _may_be_a_unit(columns.table.column(name), rows)):
+                continue
+            unit = columns.unit(name)
             if self._asked and kept.every > 1 and unit.units < FEWEST_UNITS:
                 raise TableError(
                     "More than {most:,} {most:row|rows} share a value of {column}, too many to be"
@@ -296,44 +306,46 @@ class RowsOfUnits:
                     most=kept.most // FEWEST_UNITS,
                     column=name,
                 )
-            if self._asked or _may_be_a_unit(unit.rows.column(name), self._rows // kept.every):
-                units = unit.units * kept.every
-                found.append(replace(unit, units=units, every=kept.every))
+            found.append(replace(unit, units=unit.units * kept.every, every=kept.every))
         return tuple(map(_shared, found)) if self._asked else _worth_telling(found)
 
 
 class _KeptRows:
-    """All rows of the units whose numbers are small enough that there is room for them."""
+    """All rows of the units whose numbers are small enough that there is room for them.
+
+    Rows without a unit are kept as long as there is room, so that columns have the same rows.
+    """
 
     def __init__(self, name: str, most: int) -> None:
         self._name, self.most, self.every = name, most, 1
-        self._kept: list[tuple[Table, Marks]] = []
+        self._all, self._kept = True, list[Table]()
 
     def add(self, table: Table) -> None:
-        column = table.column(self._name)
-        marks, places = value_marks(column.rename(self._name))
-        self._take(table, marks if places is None else marks[places], column.notna().to_numpy(bool))
-        while sum(len(marks) for _, marks in self._kept) > self.most:
-            self.every *= 2
-            kept, self._kept = self._kept, []
-            for part, own in kept:
-                self._take(part, own, np.ones(len(own), dtype=np.bool_))
+        self._kept.append(self._chosen(table))
+        while sum(part.rows for part in self._kept) > self.most:
+            self._all, self.every = False, self.every if self._all else 2 * self.every
+            self._kept = [self._chosen(part) for part in self._kept]
 
-    def _take(self, table: Table, marks: Marks, present: npt.NDArray[np.bool_]) -> None:
-        chosen = present & (marks <= np.uint64((1 << 64) // self.every - 1))
-        if not chosen.all():
-            table, marks = replace(table, frame=table.frame[chosen]), marks[chosen]
-        self._kept.append((table, marks))
+    def _chosen(self, table: Table) -> Table:
+        if self._all:
+            return table
+        column = table.column(self._name)
+        chosen = column.notna().to_numpy(bool)
+        if self.every > 1:
+            marks, places = value_marks(column.rename(self._name))
+            marks = marks if places is None else marks[places]
+            chosen = chosen & (marks <= np.uint64((1 << 64) // self.every - 1))
+        return table if chosen.all() else replace(table, frame=table.frame[chosen])
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """Which parts of the table the rows are: columns without gaps have the same in memory."""
-        return tuple(id(table) for table, _ in self._kept)
+        """Which parts of the table the rows are: columns that keep all have the same in memory."""
+        return tuple(map(id, self._kept))
 
     def table(self) -> Table:
         """Return the rows."""
-        frames = [table.frame for table, _ in self._kept]
-        return replace(self._kept[0][0], frame=pd.concat(frames, ignore_index=True))
+        frame = pd.concat([part.frame for part in self._kept], ignore_index=True)
+        return replace(self._kept[0], frame=frame)
 
 
 class _Factorized:
@@ -346,16 +358,16 @@ class _Factorized:
         units, largest = int((sizes > 0).sum()), int(sizes.max())
         beside = self._beside(name, positions)
         constant = _constant_within(positions, beside) if largest > 1 else {}
-        return RepeatedUnit(name, units, largest, constant, positions, self._table)
+        return RepeatedUnit(name, units, largest, constant, positions, self.table)
 
     def __init__(self, table: Table) -> None:
-        self._table = table
+        self.table = table
 
     def _positions(self, name: str) -> Codes:
         places, codes = self._codes
         if name in places:
             return codes[:, places[name]].astype(np.int64)
-        return factorize(self._table.column(name))[0].astype(np.int64, copy=False)
+        return factorize(self.table.column(name))[0].astype(np.int64, copy=False)
 
     @cached_property
     def _codes(self) -> tuple[dict[str, int], npt.NDArray[np.signedinteger]]:
@@ -363,11 +375,11 @@ class _Factorized:
 
         Each column's place, and the codes of each row, shape (n, columns): rows are compared.
         """
-        rows, places = self._table.rows, dict[str, int]()
-        found = np.empty((rows, len(self._table.columns)), np.min_scalar_type(-max(rows, 1)))
-        for name in self._table.columns:
+        rows, places = self.table.rows, dict[str, int]()
+        found = np.empty((rows, len(self.table.columns)), np.min_scalar_type(-max(rows, 1)))
+        for name in self.table.columns:
             with suppress(TypeError):
-                found[:, len(places)] = factorize(self._table.column(name))[0]
+                found[:, len(places)] = factorize(self.table.column(name))[0]
                 places[name] = len(places)
         return places, found[:, : len(places)]
 
@@ -408,14 +420,16 @@ def _names_things(column: pd.Series) -> bool:
     return not (finite != np.floor(finite)).any()
 
 
-def may_name_units(sample: pd.Series) -> bool:
+def may_name_units(sample: pd.Series, rows: int) -> bool:
     """Return whether a column may name units, by its values in rows that are drawn evenly.
 
-    Of d units, a share f of the rows shows d·f on average at least; a column is ruled out that
-    shows half as many as there must be where a unit has `MOST_ROWS_A_UNIT` rows. Since
-    `SHARED_ROWS` of all rows have a value, 262,144 rows rule out a column that names units less
-    than once in 10^40 times (Chernoff's bound).
+    Where these are all there are, its values tell. Of d units, a share f of the rows shows d·f on
+    average at least; a column is ruled out that shows half as many as there must be where a unit
+    has `MOST_ROWS_A_UNIT` rows. Since `SHARED_ROWS` of all rows have a value, 262,144 rows rule out
+    a column that names units less than once in 10^40 times (Chernoff's bound).
     """
+    if len(sample) == rows:
+        return _may_be_a_unit(sample, rows)
     if not _names_things(sample):
         return False
     try:
