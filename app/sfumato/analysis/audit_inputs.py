@@ -8,16 +8,17 @@ from functools import partial
 from typing import TypeVar
 
 from sfumato.analysis.all_rows import AllRows
-from sfumato.analysis.coalitions.holdings import ReleaseBasis
+from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis, holdings_of
 from sfumato.analysis.disclosure.pooled_rows import repeated_units
 from sfumato.analysis.disclosure.record_losses import RecordLosses
 from sfumato.analysis.readiness.readiness import looked_at
 from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.engine.core.progress import Context
+from sfumato.analysis.unperturbed.open_columns import OpenAnswer, answer_open_columns
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.repeated_units import RepeatedUnit
 from sfumato.engine.table.table import Attribute
 from sfumato.project.count_tables.held import CountTableRecord
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.batched_table import BatchedTable
 
@@ -38,6 +39,8 @@ class AuditInputs:
         Find what is known of all rows' columns, and of the columns of those that leave.
     units
         Finds the columns by which rows may belong together.
+    opened
+        Finds what the columns released unchanged tell.
     basis
         Which releases are weighed.
     members
@@ -68,6 +71,7 @@ class AuditInputs:
     columns: Callable[[Context], ShownColumns]
     leaving: Callable[[Context], ShownColumns]
     units: Callable[[Context], Sequence[RepeatedUnit]]
+    opened: Callable[[Context], OpenAnswer | None]
     basis: ReleaseBasis = ReleaseBasis.EITHER
     members: tuple[str, ...] = ()
     recipients: tuple[str, ...] = ()
@@ -85,6 +89,11 @@ class AuditInputs:
     def document(self) -> Document:
         """What is decided."""
         return self.rows.document
+
+    def held(self, entry: PolicyEntry) -> tuple[Holding, ...]:
+        """Return what everybody holds or will hold of a policy entry, the most trusted first."""
+        given = (self.document, entry, self.attributes, self.releases, self.basis)
+        return tuple(one for one in holdings_of(*given) if one.plan.mechanism == entry.mechanism)
 
 
 def inputs_of(
@@ -115,7 +124,12 @@ def inputs_of(
     def whole(looking: Context) -> ShownColumns:
         return leaving(looking).whole
 
-    return AuditInputs(rows, table, attributes, releases, whole, leaving, units)
+    def opened(looking: Context) -> OpenAnswer:
+        columns, weighing = whole(Part(looking, 0.0, 0.4)), Part(looking, 0.4, 1.0)
+        return answer_open_columns(rows.document, columns, attributes, weighing)
+
+    found = (whole, leaving, units, once(opened))
+    return AuditInputs(rows, table, attributes, releases, *found)
 
 
 Found = TypeVar("Found")

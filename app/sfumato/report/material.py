@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -11,10 +11,7 @@ from functools import partial
 from sfumato.analysis.all_rows import AllRows, rows_of
 from sfumato.analysis.answers import Answer
 from sfumato.analysis.audit_inputs import AuditInputs, inputs_of
-from sfumato.analysis.coalitions import coalitions, pooled_numbers
-from sfumato.analysis.coalitions.coalitions import CoalitionReport, weigh_coalition
-from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis, holdings_of
-from sfumato.analysis.coalitions.pooled_numbers import numbers_coalition, weigh_numbers
+from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis
 from sfumato.analysis.coarsening.view_checks import seen_by
 from sfumato.analysis.coarsening.views import unique_by_recipient
 from sfumato.analysis.disclosure.pooled_rows import pooled_rows, repeated_units
@@ -22,18 +19,13 @@ from sfumato.analysis.disclosure.record_losses import losses_by_records
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.planning.board import board_rows, example_of, untold_in
 from sfumato.analysis.questions import all_questions
-from sfumato.analysis.questions.coalition import asides
 from sfumato.analysis.questions.question import AuditQuestion
 from sfumato.analysis.readiness.readiness import LookedAt, looked_at
 from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.analysis.releasing import check_project
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.tables.generalized_table import check_publication
-from sfumato.analysis.unperturbed.open_columns import (
-    OpenAnswer,
-    answer_of_entry,
-    answer_open_columns,
-)
+from sfumato.analysis.unperturbed.open_columns import OpenAnswer, answer_open_columns
 from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
@@ -215,7 +207,7 @@ def collect(
         counts=() if tampering else count_tables_in(entries),
         losses=partial(losses_by_records, project, table),
     )
-    findings = _findings(inputs, known, Part(context, 0.3, 0.8))
+    findings = _findings(inputs, Part(context, 0.3, 0.8))
     units = repeated_units(table, Part(context, 0.8, 0.85))
     pooled = pooled_rows(document, attributes, units, releases, ReleaseBasis.EITHER, Silent())
     policies = TablePolicies(project, table, Part(context, 0.9, 1.0))
@@ -279,6 +271,7 @@ def _inputs(
 ) -> AuditInputs:
     """Return what questions are asked of, with what is known already."""
     inputs, leaving = inputs_of(rows, table, releases, known.attributes), known.leaving
+    inputs = replace(inputs, opened=lambda _looking: known.open)
     return inputs if leaving is None else replace(inputs, leaving=lambda _looking: leaving)
 
 
@@ -332,49 +325,18 @@ def _known(
     return _KnownFigures(attributes, looked, unique, opened)
 
 
-def _findings(
-    inputs: AuditInputs, known: _KnownFigures, context: Context
-) -> dict[str, EntryFindings]:
+def _findings(inputs: AuditInputs, context: Context) -> dict[str, EntryFindings]:
     """Return what is found out about each policy entry."""
-    document, attributes, releases = inputs.document, known.attributes, inputs.releases
-    findings, names = {}, [recipient.name for recipient in document.recipients]
-    for entry, part in one_by_one(context, document.policy):
+    findings = {}
+    for entry, part in one_by_one(context, inputs.document.policy):
         part.report(0.0, Sentence("Weighing the coalition of everybody with {key}", key=entry.key))
-        everybody = holdings_of(document, entry, attributes, releases, ReleaseBasis.EITHER)
-        held = tuple(each for each in everybody if each.plan.mechanism == entry.mechanism)
-        answers = [
-            *_together(entry, held, attributes, Part(part, 0.0, 0.5)),
-            None if known.open is None else answer_of_entry(known.open, entry.key, names),
-        ]
-        if len(held) > 1 and (beside := asides(document, entry.key, held, releases)):
-            answers.append(Answer(beside, entry=entry.key))
-        for question in all_questions():
-            answers += question.of_entry(inputs, entry, Part(part, 0.5, 1.0))
-        findings[entry.key] = EntryFindings(held, tuple(filter(None, answers)))
-    return findings
-
-
-def _together(
-    entry: PolicyEntry,
-    held: Sequence[Holding],
-    attributes: Mapping[str, Attribute],
-    context: Context,
-) -> Iterator[Answer]:
-    """Return what all holders learn together; nothing where there are not several."""
-    if len(held) < 2:
-        return
-    try:
-        weighed = weigh_coalition(entry, held, attributes, context)
-        if weighed is not None:
-            yield coalitions.answer_of(CoalitionReport(weighed))
-        pool = numbers_coalition(entry, held, attributes)
-        if pool is not None:
-            yield pooled_numbers.answer_of(weigh_numbers(pool, context))
-    except SfumatoError as error:
-        problem = Sentence(
-            "What is held can't be weighed together. {problem}", problem=error.sentence
+        answers = tuple(
+            answer
+            for question, asking in one_by_one(part, all_questions())
+            for answer in question.of_entry(inputs, entry, asking)
         )
-        yield Answer((problem,), entry=entry.key)
+        findings[entry.key] = EntryFindings(inputs.held(entry), answers)
+    return findings
 
 
 def _earlier(

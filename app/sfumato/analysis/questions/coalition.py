@@ -15,7 +15,7 @@ from sfumato.engine.core.wording import Sentence, joined
 if TYPE_CHECKING:
     from sfumato.analysis.audit_inputs import AuditInputs
     from sfumato.analysis.coalitions.holdings import Holding
-    from sfumato.project.document.model import Document
+    from sfumato.project.document.model import Document, PolicyEntry
     from sfumato.project.ledger import ReleaseRecord
 
 
@@ -83,6 +83,30 @@ def _of_numbers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
         yield with_figures(answer_of(pooled), beside)
 
 
+def _of_entry(inputs: AuditInputs, entry: PolicyEntry, context: Context) -> Iterator[Answer]:
+    """Tell what all holders learn together, of categories or numbers; nothing of a single one."""
+    from sfumato.analysis.coalitions import coalitions, pooled_numbers
+    from sfumato.engine.core.errors import SfumatoError
+
+    held = inputs.held(entry)
+    if len(held) < 2:
+        return
+    try:
+        weighed = coalitions.weigh_coalition(entry, held, inputs.attributes, context)
+        if weighed is not None:
+            yield coalitions.answer_of(coalitions.CoalitionReport(weighed))
+        pool = pooled_numbers.numbers_coalition(entry, held, inputs.attributes)
+        if pool is not None:
+            yield pooled_numbers.answer_of(pooled_numbers.weigh_numbers(pool, context))
+    except SfumatoError as error:
+        problem = Sentence(
+            "What is held can't be weighed together. {problem}", problem=error.sentence
+        )
+        yield Answer((problem,), entry=entry.key)
+    if beside := asides(inputs.document, entry.key, held, inputs.releases):
+        yield Answer(beside, entry=entry.key)
+
+
 def asides(
     document: Document, key: str, members: Iterable[Holding], releases: Iterable[ReleaseRecord]
 ) -> tuple[str, ...]:
@@ -111,6 +135,7 @@ QUESTIONS = (
         topic=Topic.TOGETHER,
         order=1,
         answers=_answers,
+        of_entry=_of_entry,
         options=("members", "what_if", "released"),
     ),
     AuditQuestion(

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sfumato.analysis.answers import Answer
 from sfumato.analysis.questions.question import AuditQuestion, Topic
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 
 if TYPE_CHECKING:
     from sfumato.analysis.audit_inputs import AuditInputs
+    from sfumato.project.document.model import PolicyEntry
 
 
-def _answers(inputs: AuditInputs, context: Context) -> tuple[Answer]:
-    from sfumato.analysis.unperturbed.open_columns import answer_of, answer_open_columns
+def _answers(inputs: AuditInputs, context: Context) -> Iterator[Answer]:
+    from sfumato.analysis.unperturbed.open_columns import answer_of
 
-    columns = inputs.columns(Part(context, 0.0, 0.4))
-    weighing = Part(context, 0.4, 1.0)
-    found = answer_open_columns(inputs.document, columns, inputs.attributes, weighing)
-    return (answer_of(found, inputs.recipients),)
+    if (found := inputs.opened(context)) is not None:
+        yield answer_of(found, inputs.recipients)
+
+
+def _of_entry(inputs: AuditInputs, entry: PolicyEntry, context: Context) -> Iterator[Answer]:
+    """Tell it recipient by recipient."""
+    from sfumato.analysis.unperturbed.open_columns import answer_of_entry
+
+    names = [recipient.name for recipient in inputs.document.recipients]
+    if (found := inputs.opened(context)) is not None:
+        yield from filter(None, [answer_of_entry(found, entry.key, names)])
 
 
 QUESTION = AuditQuestion(
@@ -29,6 +38,7 @@ QUESTION = AuditQuestion(
     topic=Topic.FOUND,
     order=6,
     answers=_answers,
+    of_entry=_of_entry,
     options=("recipient",),
     alone=True,
 )
