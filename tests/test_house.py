@@ -79,7 +79,7 @@ def test_the_source_table_is_passed_around_in_batches_alone():
     assert either == []
 
 
-MOST_SECOND_WAYS = 6
+MOST_SECOND_WAYS = 3
 """How often something is done otherwise with all rows where they are in memory, however many."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis.utility.unit_price import price_of_unit
+from sfumato.analysis.utility.unit_price import price_in, price_of_unit
 from sfumato.analysis.utility.worth import columns_worth
 from sfumato.analysis.utility.worth_figures import records_behind
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
@@ -17,7 +17,11 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
+from sfumato.project.release import batched_table
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.table_survey import survey_of
+from tests.in_batches import in_batches
 
 NOISE = KeyedNoise(KeyRing(b"5" * 32))
 JOBS = ("baker", "cook", "smith")
@@ -102,6 +106,16 @@ def test_all_rows_leave_where_everything_is_drawn_once():
     table = replace(table, frame=table.frame[["household", "region"]])
     price = price_of_unit(document, table, ("household",), NOISE, Silent())
     assert price.proposed == price.largest == 8
+
+
+def test_rows_that_are_read_in_parts_are_priced_as_those_in_memory(priced, monkeypatch, tmp_path):
+    table, document, price = priced
+    parts = BatchedTable(in_batches(table).batches, tmp_path)
+    found = price_in(document, survey_of(parts, Silent()), ("household",), NOISE, Silent())
+    assert found == price
+    monkeypatch.setattr(batched_table, "SAMPLE", table.rows - 1)
+    few = survey_of(parts, Silent())
+    assert price_in(document, few, ("household",), NOISE, Silent()) is None
 
 
 @pytest.mark.slow

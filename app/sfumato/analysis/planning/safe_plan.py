@@ -46,7 +46,7 @@ from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
 from sfumato.analysis.steps import unprotected, without_level
 from sfumato.analysis.unperturbed.open_figures import left_out
 from sfumato.analysis.utility.mechanism_choice import choices_of, statements_like
-from sfumato.analysis.utility.unit_price import price_at_hand
+from sfumato.analysis.utility.unit_price import price_in
 from sfumato.analysis.utility.worth import RecipientWorth, weigh_worth
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
@@ -267,9 +267,9 @@ class _Planner:
         self._had_many, self._names_important = False, False
         self._decided = frozenset(one.key for one in document.policy)
         self._protecting: tuple[PlanStep, ...] = ()
-        # Of a table in memory, what was found of columns that stay is not looked for again.
-        held = self._table.held_rows()
-        self._leaving = None if held is None else LeavingColumns(held, keys)
+        # In rows that are at hand, what was found of columns that stay is not looked for again.
+        at_hand = table.rows <= table.most_sampled
+        self._leaving = LeavingColumns(table.in_memory(context), keys) if at_hand else None
         self.report: Callable[[float, str], None] = context.report
 
     def _tell(self, words: str, **details: object) -> None:
@@ -462,7 +462,7 @@ class _Planner:
         if by_unit and unit is not None:
             for key in [one.key for one in document.policy if one.key not in self._decided]:
                 document = without_entry(document, key)
-            price = price_at_hand(document, self._table, unit.columns, noise, Silent())
+            price = price_in(document, source, unit.columns, noise, Silent())
             if price is not None:
                 document = document.with_unit(replace(unit, most_rows=price.proposed))
             document, protecting = self._protected(document, source, Silent())

@@ -43,7 +43,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable, Summary
 from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.prepared import known_by, remember_summary
-from sfumato.project.release.release_columns import check_columns, material_at_hand, material_with
+from sfumato.project.release.release_columns import check_columns, material_of, material_with
 from sfumato.project.release.release_compatibility import check_source
 from sfumato.project.release.table_survey import (
     Survey,
@@ -367,7 +367,8 @@ def _attributes(
     document: Document, table: BatchedTable, summary: Summary
 ) -> tuple[Document, dict[str, Attribute]]:
     """Return the document with the domains that all rows tell, and the attributes."""
-    if (material := material_at_hand(document, table)) is not None:
+    if summary.every.rows == table.whole.rows:
+        material = material_of(document, summary.every)
         return material.document, material.attributes
     document = material_with(document, summary.witnesses, summary.encoded).document
     sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]

@@ -474,8 +474,8 @@ def behind_source(
     SfumatoError
         If a row's unit is missing, or weights say nothing.
     """
-    if (held := source.table.held_rows()) is not None:
-        return records_behind(document, held)
+    if source.sample.rows == source.rows:
+        return records_behind(document, source.sample)
     rows = leaving_rows(source.table, document, keys, context)
     return records_behind_parts(document, rows, source.sample)
 

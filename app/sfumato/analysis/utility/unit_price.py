@@ -32,9 +32,9 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.repeated_units import repeated_unit, units_of
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, Recipient, Unit
-from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.table_survey import (
+    Survey,
     measured_for_unit,
     with_fixed_domains,
 )
@@ -199,16 +199,17 @@ def price_of_unit(
     return replace(price, pooled=pooled)
 
 
-def price_at_hand(
+def price_in(
     document: Document,
-    table: BatchedTable,
+    source: Survey,
     columns: Sequence[str],
     noise: KeyedNoise,
     context: Context,
 ) -> UnitPrice | None:
-    """Return the price in rows that are in memory; None of others, all of which it would read."""
-    held = table.held_rows()
-    return None if held is None else price_of_unit(document, held, columns, noise, context)
+    """Return the price where all rows are at hand; None where only some are."""
+    if source.sample.rows < source.rows:
+        return None
+    return price_of_unit(document, source.sample, columns, noise, context)
 
 
 def _bounds(largest: int) -> list[int]:

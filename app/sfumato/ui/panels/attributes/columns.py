@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from sfumato.analysis.disclosure.pooled_rows import proposed_key, proposed_unit
 from sfumato.analysis.findings import endangering
-from sfumato.analysis.utility.unit_price import UnitPrice, price_at_hand, price_of_unit
+from sfumato.analysis.utility.unit_price import UnitPrice, price_in, price_of_unit
 from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
@@ -338,7 +338,7 @@ def _proposed(
     if most_rows is None:
         alone, part = document.with_unit(None), Part(context, 0.1, 0.9)
         with suppress(SfumatoError):  # the unit or the policy say what is wrong
-            price = price_at_hand(alone, survey.table, columns, noise, part)
+            price = price_in(alone, survey, columns, noise, part)
             most_rows = None if price is None else price.proposed
     unit, largest = unit_of_columns(document, survey, columns, most_rows, context)
     document = measured_for_unit(document.with_unit(unit), survey, noise)
