@@ -10,7 +10,7 @@ import pandas as pd
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.generalization.cells import of_columns
-from sfumato.engine.generalization.publication import generalized_column
+from sfumato.engine.generalization.coded import generalized_column
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.row_order import release_order
 from sfumato.engine.table.repeated_units import units_of

@@ -38,7 +38,6 @@ from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.postprocessing import is_formed
 from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import plan_entry
@@ -187,7 +186,7 @@ def _learned(
     """Return what is learned of one entry."""
     best = held[0]
     mechanism, chosen = mechanism_called(entry.mechanism), tuple(attributes.values())
-    formed = len(held) > 1 and is_formed(mechanism, chosen, entry.settings)
+    formed = len(held) > 1 and mechanism.forms(chosen, entry.settings)
     together = told_together(entry.key, held, formed)
     if best.trust >= 1.0 - TIED:
         return _Learned(entry.key, (0, 0.0), Severity.GRAVE, (together,))

@@ -16,9 +16,14 @@ import pandas as pd
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.values import Integers
 from sfumato.engine.generalization.cells import hides
-from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, mixed_radix
+from sfumato.engine.generalization.coded import (
+    IntArray,
+    QuasiIdentifier,
+    labelled,
+    mixed_radix,
+    shown_codes,
+)
 from sfumato.engine.generalization.distinct_rows import DistinctRows, ViewedRows, first_of_each
-from sfumato.engine.generalization.publication import labelled, shown_codes
 from sfumato.engine.table.combinations import Marks, class_counts, marks_of_numbers
 from sfumato.engine.table.repeated_units import Units, units_at
 from sfumato.engine.table.table import Table

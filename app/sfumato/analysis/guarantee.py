@@ -19,7 +19,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise, Settings
-from sfumato.engine.mechanisms.postprocessing import is_formed
 from sfumato.engine.mechanisms.promise_words import at_most
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
@@ -551,7 +550,7 @@ def _formed(document: Document, attributes: Mapping[str, Attribute]) -> str:
     formed = []
     for entry in document.policy:
         chosen = [attributes[name] for name in entry.attributes]
-        if is_formed(mechanism_called(entry.mechanism), chosen, entry.settings):
+        if mechanism_called(entry.mechanism).forms(chosen, entry.settings):
             formed.append(entry.key)
     if not formed:
         return ""

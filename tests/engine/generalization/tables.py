@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.chain import find_levels
-from sfumato.engine.generalization.coded import CodedTable, QuasiIdentifier, quasi_identifier
+from sfumato.engine.generalization.coded import (
+    CodedTable,
+    QuasiIdentifier,
+    generalized_column,
+    quasi_identifier,
+)
 from sfumato.engine.generalization.criteria import (
     Closeness,
     DistinctDiversity,
@@ -30,7 +35,6 @@ from sfumato.engine.generalization.lattice import minimal
 from sfumato.engine.generalization.others import OtherTable, holder_classes, minimal_sets
 from sfumato.engine.generalization.publication import (
     EquivalenceClasses,
-    generalized_column,
     published_classes,
 )
 from sfumato.engine.generalization.views import Demand, View, views_below

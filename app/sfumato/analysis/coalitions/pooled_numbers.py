@@ -36,7 +36,6 @@ from sfumato.engine.mechanisms.postprocessing import (
     expected_by_copies,
     form_leaks_of,
     guesses,
-    is_formed,
     make_experiment,
 )
 from sfumato.engine.table.table import Attribute
@@ -90,7 +89,7 @@ class NumbersCoalition:
     def formed(self) -> bool:
         """Whether released numbers are rounded or bounded, and so no ladder any more."""
         mechanism = mechanism_called(self.entry.mechanism)
-        return is_formed(mechanism, self.attributes, self.entry.settings)
+        return mechanism.forms(self.attributes, self.entry.settings)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -27,8 +27,7 @@ from sfumato.engine.disclosure.restored_columns import (
     binned,
     restore,
 )
-from sfumato.engine.generalization.coded import QuasiIdentifier
-from sfumato.engine.generalization.publication import SUPPRESSED
+from sfumato.engine.generalization.coded import SUPPRESSED, QuasiIdentifier
 from sfumato.project.document.model import Document
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.views import Coarsened, in_chain

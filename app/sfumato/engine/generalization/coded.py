@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError, LatticeSizeError
-from sfumato.engine.core.values import Floats, Indices, Integers
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers
 from sfumato.engine.core.wording import about_number
 from sfumato.engine.generalization.hierarchies import TOP, Hierarchy
 from sfumato.engine.generalization.lattice import Lattice, Node
@@ -24,6 +24,9 @@ IntArray = Indices
 
 LARGEST_LATTICE: Final = 20_000_000
 """More nodes than this are not searched: their verdicts alone would fill the memory."""
+
+SUPPRESSED: Final = "*"
+"""What stands for a public value that is not shown."""
 
 _LARGEST_KEY: Final = 1 << 62
 
@@ -323,3 +326,35 @@ def quasi_identifier(hierarchy: Hierarchy, table: Table) -> QuasiIdentifier:
         tuple(hierarchy.codes(level).astype(np.intp) for level in levels),
         tuple(hierarchy.names(level) for level in levels),
     )
+
+
+def generalized_column(
+    quasi: QuasiIdentifier, level: int, kept: Flags, index: pd.Index
+) -> pd.Series:
+    """Return a quasi-identifier's labels at a level, "*" where not kept, shape (n,)."""
+    codes = shown_codes(quasi, quasi.codes, level, kept)
+    return labelled(quasi, level, codes, np.flatnonzero(np.bincount(codes)), index)
+
+
+def shown_codes(
+    quasi: QuasiIdentifier, ground: npt.NDArray[np.integer], level: int, kept: Flags
+) -> IntArray:
+    """Return the generalized codes of ground codes; the number of labels where not kept."""
+    return np.where(kept, quasi.levels[level][ground], len(quasi.labels[level]))
+
+
+def labelled(
+    quasi: QuasiIdentifier, level: int, codes: IntArray, present: IntArray, index: pd.Index
+) -> pd.Series:
+    """Return labels by `shown_codes` as a categorical column; labels that are alike become one.
+
+    `present` are the codes that occur in the table, of which the column may be a part.
+    """
+    labels = [*quasi.labels[level], SUPPRESSED]
+    shown = [labels[code] for code in present]
+    names = {label: number for number, label in enumerate(dict.fromkeys(shown))}
+    positions = np.zeros(len(labels), dtype=np.intp)
+    positions[present] = [names[label] for label in shown]
+    dtype = pd.CategoricalDtype(list(names))
+    categories = pd.Categorical.from_codes(positions[codes], dtype=dtype)
+    return pd.Series(categories, index=index)

@@ -12,18 +12,20 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import scipy
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.core.wording import Sentence, as_sentence, listed
-from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, summed
+from sfumato.engine.generalization.coded import (
+    CodedTable,
+    IntArray,
+    QuasiIdentifier,
+    summed,
+)
 from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity, Suppressed
 from sfumato.engine.generalization.grouping import frequencies, sizes, totals
 from sfumato.engine.generalization.lattice import Node
@@ -31,9 +33,6 @@ from sfumato.engine.generalization.others import HolderClasses, minimal_sets
 from sfumato.engine.generalization.search import SearchResult, allowed_records, check_criteria
 from sfumato.engine.generalization.verdict import good_classes, kept_classes
 from sfumato.engine.table.repeated_units import UnitRows, count_units, units_among
-
-SUPPRESSED: Final = "*"
-"""What stands for a public value that is not shown."""
 
 
 @dataclass(frozen=True)
@@ -160,38 +159,6 @@ def published_classes(
     if suppressed is Suppressed.STARRED and classes.suppressed:
         _check_starred(classes, criteria, table.counts)
     return classes
-
-
-def generalized_column(
-    quasi: QuasiIdentifier, level: int, kept: Flags, index: pd.Index
-) -> pd.Series:
-    """Return a quasi-identifier's labels at a level, "*" where not kept, shape (n,)."""
-    codes = shown_codes(quasi, quasi.codes, level, kept)
-    return labelled(quasi, level, codes, np.flatnonzero(np.bincount(codes)), index)
-
-
-def shown_codes(
-    quasi: QuasiIdentifier, ground: npt.NDArray[np.integer], level: int, kept: Flags
-) -> IntArray:
-    """Return the generalized codes of ground codes; the number of labels where not kept."""
-    return np.where(kept, quasi.levels[level][ground], len(quasi.labels[level]))
-
-
-def labelled(
-    quasi: QuasiIdentifier, level: int, codes: IntArray, present: IntArray, index: pd.Index
-) -> pd.Series:
-    """Return labels by `shown_codes` as a categorical column; labels that are alike become one.
-
-    `present` are the codes that occur in the table, of which the column may be a part.
-    """
-    labels = [*quasi.labels[level], SUPPRESSED]
-    shown = [labels[code] for code in present]
-    names = {label: number for number, label in enumerate(dict.fromkeys(shown))}
-    positions = np.zeros(len(labels), dtype=np.intp)
-    positions[present] = [names[label] for label in shown]
-    dtype = pd.CategoricalDtype(list(names))
-    categories = pd.Categorical.from_codes(positions[codes], dtype=dtype)
-    return pd.Series(categories, index=index)
 
 
 def _check_starred(

@@ -19,15 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.values import Floats, Indices
-from sfumato.engine.matrices.estimate import VarianceLaw
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
+
+if TYPE_CHECKING:
+    from sfumato.engine.matrices.estimate import VarianceLaw
 
 WORTHLESS: Final = 30.0
 """What is worth fewer true records tells nobody anything of use."""

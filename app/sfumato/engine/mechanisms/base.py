@@ -495,6 +495,10 @@ class Mechanism(Settled, ABC):
         """
         return None
 
+    def forms(self, attributes: Attributes, settings: Settings) -> bool:
+        """Return whether any released numbers are rounded or bounded: then they are no ladder."""
+        return False
+
     def noise_covariance(
         self, level: float, attributes: Attributes, settings: Settings
     ) -> Floats | None:

@@ -510,10 +510,6 @@ class Forming(Mechanism):
     """A mechanism whose released numbers can be rounded and bounded: then they are no ladder."""
 
     @abstractmethod
-    def forms(self, attributes: Attributes, settings: Settings) -> bool:
-        """Return whether any released numbers are rounded or bounded."""
-
-    @abstractmethod
     def rounding_variances(self, attributes: Attributes, settings: Settings) -> Floats:
         """Return what rounding adds to each attribute's variance beside the noise, shape (N,)."""
 
@@ -543,11 +539,6 @@ class Forming(Mechanism):
         FormLeaks or None
             None where numbers are released as the ladder has them: then pooling tells nothing.
         """
-
-
-def is_formed(mechanism: Mechanism, attributes: Attributes, settings: Settings) -> bool:
-    """Return whether released numbers are not as the ladder has them."""
-    return isinstance(mechanism, Forming) and mechanism.forms(attributes, settings)
 
 
 def added_covariance(

@@ -20,14 +20,20 @@ from sfumato.engine.core.errors import DiversityError, TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags, Value
 from sfumato.engine.generalization.checker import PublicationCheck, PublishedRows
-from sfumato.engine.generalization.coded import CodedTable, IntArray, codes_at
+from sfumato.engine.generalization.coded import (
+    CodedTable,
+    IntArray,
+    codes_at,
+    labelled,
+    shown_codes,
+)
 from sfumato.engine.generalization.counts_checker import LabelledCounts
 from sfumato.engine.generalization.criteria import Criterion, Suppressed
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import HolderClasses, OtherTable
 from sfumato.engine.generalization.public_counts import PublicTable
-from sfumato.engine.generalization.publication import EquivalenceClasses, labelled, shown_codes
+from sfumato.engine.generalization.publication import EquivalenceClasses
 from sfumato.engine.generalization.shared_columns import SharedColumn, Unaligned
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.table.combinations import Marks

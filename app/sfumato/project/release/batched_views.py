@@ -25,10 +25,9 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.generalization.cells import MOST_COLUMNS, CellMasks, hides, of_columns
-from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, labelled, shown_codes
 from sfumato.engine.generalization.hierarchies import Hierarchy, Recipe, ground_values
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.generalization.publication import labelled, shown_codes
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.combinations import Marks, marks_of_numbers, value_marks

@@ -33,12 +33,12 @@ from sfumato.engine.generalization.cells import (
 )
 from sfumato.engine.generalization.coded import (
     QuasiIdentifier,
+    generalized_column,
     mixed_radix,
     quasi_identifier,
 )
 from sfumato.engine.generalization.distinct_rows import Weights
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
-from sfumato.engine.generalization.publication import generalized_column
 from sfumato.engine.generalization.views import Demand, View, views_of
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import canonical_text, canonical_texts, keyed_hash

@@ -13,7 +13,6 @@ from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
 from sfumato.engine.mechanisms.postprocessing import (
     FEWEST_ROWS,
     form_leaks_of,
-    is_formed,
     measure_form_leak,
 )
 from sfumato.engine.table.table import Attribute
@@ -79,17 +78,17 @@ def test_both_attackers_are_asked_where_anything_is_formed():
     assert set(found.bayes) == {"other"}
     assert found.bayes["other"].leak > 0.02
     assert found.bayes["other"].together < found.linear[1].together  # no straight line is as good
-    assert is_formed(MECHANISM, pair, settings)
+    assert MECHANISM.forms(pair, settings)
 
 
 def test_where_nothing_is_formed_nothing_is_measured():
     alone = (attribute(rows=200),)
     settings = stated_settings(alone)
     assert form_leaks_of(MECHANISM, LEVELS, alone, settings, Silent()) is None
-    assert not is_formed(MECHANISM, alone, settings)
+    assert not MECHANISM.forms(alone, settings)
     uniform = mechanism_called("uniform")
     assert form_leaks_of(uniform, LEVELS, alone, {}, Silent()) is None
-    assert not is_formed(uniform, alone, {})
+    assert not uniform.forms(alone, {})
 
 
 @pytest.mark.slow
