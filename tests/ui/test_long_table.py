@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
 from sfumato.analysis.coarsening.views import find_views, views_in
+from sfumato.analysis.utility.unit_price import price_of_unit
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import hierarchy_of
@@ -499,7 +500,9 @@ class TestUnits:
         settle(qtbot, window.session)
         document = window.session.document.with_unit(None)
         whole, _ = unit_of_columns(document, MemorySurvey(Table(frame)), ["person"], None, Silent())
-        assert window.session.document.unit == whole
+        noise = window.session.noise
+        price = price_of_unit(document, Table(frame), ["person"], noise, Silent())
+        assert window.session.document.unit == replace(whole, most_rows=price.proposed)
         assert whole.constant == ("disease",)
         panel.unit.most_rows.spin.setValue(50)
         settle(qtbot, window.session)
