@@ -186,9 +186,9 @@ def changed_at(batch, row, name, value):
 MISFITS = [
     (lambda batch: batch.drop_columns(["zip"]), TableError, "no column zip"),
     (lambda batch: batch.append_column("zip", batch["zip"]), TableError, "Two columns"),
-    (lambda batch: changed_at(batch, 7, "illness", "Secret"), DomainError, "illness.*row 1,008"),
-    (lambda batch: changed_at(batch, 7, "person", None), TableError, "person.*row 1,008"),
-    (lambda batch: changed_at(batch, 7, "grade", "Secret"), DomainError, "grade.*row 1,008"),
+    (lambda batch: changed_at(batch, 7, "illness", "Secret"), DomainError, "illness.*row 8"),
+    (lambda batch: changed_at(batch, 7, "person", None), TableError, "person.*row 8"),
+    (lambda batch: changed_at(batch, 7, "grade", "Secret"), DomainError, "grade.*row 8"),
     (lambda batch: changed_at(batch, 7, "severity", "Secret"), TableError, "column severity"),
     (lambda batch: with_column(batch, "age", pa.array(["Secret"] * ROWS)), TableError, "age"),
     (lambda batch: changed_at(batch, 7, "weight", -1.0), TableError, "weight"),
@@ -211,7 +211,7 @@ def test_a_batch_that_does_not_fit_is_refused_by_name_and_without_its_values(spo
     _, plan = planned(hospital_document(view=VIEWS["coarse"]), hospital())
     batch = spoil(as_batch(hospital()))
     with pytest.raises(kind, match=words) as refused:
-        plan.bind(KEYS).release_part(batch, first_row=1000)[0]
+        plan.bind(KEYS).release_part(batch)[0]
     assert "Secret" not in str(refused.value)
     assert "Secret" not in repr(refused.value.__context__)
 

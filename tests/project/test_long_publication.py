@@ -14,9 +14,9 @@ from sfumato.analysis.tables.generalized_table import look
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import Cancelled, TableError
 from sfumato.engine.core.progress import Callback, Silent
-from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.publication import rank
+from sfumato.engine.randomness.keys import sample_rows
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import (
     CriterionChoice,

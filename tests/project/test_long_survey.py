@@ -10,8 +10,7 @@ from sfumato.commands.init import MemoryRoom, document_for
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.keys import KeyRing, sample_rows
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.randomness.record_ids import record_ids_by_key
 from sfumato.engine.table.proposals import proposals

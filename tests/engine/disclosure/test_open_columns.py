@@ -17,11 +17,11 @@ from sfumato.engine.disclosure.open_columns import (
     estimate_numbers,
     estimate_values,
     guessed_with,
-    sample_rows,
 )
 from sfumato.engine.disclosure.open_features import UnperturbedColumn
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from sfumato.engine.randomness.keys import sample_rows
 from tests.late import LateModule
 
 sklearn = LateModule("sklearn")

@@ -18,7 +18,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.disclosure.restored_columns import (
     BINS,
     CoarsenedCodes,
@@ -28,6 +27,7 @@ from sfumato.engine.disclosure.restored_columns import (
     restore,
 )
 from sfumato.engine.generalization.coded import SUPPRESSED, QuasiIdentifier
+from sfumato.engine.randomness.keys import sample_rows
 from sfumato.project.document.model import Document
 from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.views import Coarsened, in_chain

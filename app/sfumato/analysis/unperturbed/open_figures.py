@@ -16,9 +16,9 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, PolicyError, SfumatoError
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers, factorize, rounded_down
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
-from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.disclosure.open_features import ONE_BY_ONE, UnperturbedColumn
 from sfumato.engine.mechanisms import mechanism_called, recommended, serving
+from sfumato.engine.randomness.keys import sample_rows
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.profile import suggest_binning
 from sfumato.engine.table.table import Attribute, Table

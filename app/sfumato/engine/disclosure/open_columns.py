@@ -50,7 +50,7 @@ from sfumato.engine.disclosure.open_features import (
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, likelihood_of_member
-from sfumato.engine.randomness.keys import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, sample_rows, uniforms
 
 SHARE: Final = 0.9
 """Half-widths hold this share of the records."""
@@ -165,17 +165,6 @@ def half_width(off: Floats) -> float:
     known = np.sort(off)
     inside = math.ceil(SHARE * len(known))
     return float((known[inside - 1 :] - known[: len(known) - inside + 1]).min()) / 2.0
-
-
-def sample_rows(count: int, most: int) -> Indices:
-    """Return at most so many rows, at random but always the same, ascending."""
-    if count <= most:
-        return np.arange(count)
-    # One from each of `most` stretches of whole rows, so that none is there twice.
-    bounds = np.arange(most + 1) * count // most
-    within = uniforms(most, _STREAM) * np.diff(bounds)
-    chosen: Indices = bounds[:-1] + within.astype(np.intp)
-    return chosen
 
 
 Look = Callable[[UnperturbedColumn, Sought], ColumnKnowledge]

@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.values import Bytes, Integers
+from sfumato.engine.core.values import Bytes, Indices, Integers
 from sfumato.engine.matrices.hadamard_matrix import HadamardMatrix
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
@@ -318,6 +318,20 @@ def uniforms(count: int, stream: int, start: int = 0) -> Vector:
     """
     pairs = words(2 * count, stream, start).view("<u8")
     return (pairs >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+_SAMPLE_STREAM: Final = 0x0C10
+
+
+def sample_rows(count: int, most: int) -> Indices:
+    """Return at most so many rows, at random but always the same, ascending."""
+    if count <= most:
+        return np.arange(count)
+    # One from each of `most` stretches of whole rows, so that none is there twice.
+    bounds = np.arange(most + 1) * count // most
+    within = uniforms(most, _SAMPLE_STREAM) * np.diff(bounds)
+    chosen: Indices = bounds[:-1] + within.astype(np.intp)
+    return chosen
 
 
 def places_of(steps: Vector, draws: Vector) -> Integers:

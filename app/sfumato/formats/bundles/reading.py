@@ -34,6 +34,7 @@ from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.datapackage import Descriptor, SchemaField, descriptor_from
 from sfumato.formats.columns.arrays import ArrowColumn
 from sfumato.formats.columns.settling import ZONES_LEFT_OUT
+from sfumato.formats.comparison import is_number
 from sfumato.formats.errors import BadValue, FileError
 from sfumato.formats.files import (
     LARGEST_PACKED_DATA,
@@ -78,7 +79,7 @@ def typed_column(column: pd.Series, field: SchemaField) -> pd.Series:
     cleaned = _without_empty_texts(column)
     convert = _CONVERTERS.get(field.type)
     if convert is None:
-        if _is_number(_distinct(cleaned)) and not bool(cleaned.isna().all()):
+        if is_number(_distinct(cleaned)) and not bool(cleaned.isna().all()):
             raise _wrong_type(field, int(cleaned.notna().to_numpy().argmax()))
         return cleaned
     converted = convert(_plain_text(cleaned))
@@ -133,7 +134,7 @@ def _integer(column: pd.Series) -> pd.Series:
 
 def _as_numbers(column: pd.Series) -> pd.Series:
     """Return texts as numbers, missing where they are none; large whole numbers stay exact."""
-    if _is_number(column):
+    if is_number(column):
         return column
     known = pd.to_numeric(column.dropna(), errors="coerce")
     if len(known) < len(column) and pd.api.types.is_integer_dtype(known.dtype):
@@ -162,11 +163,6 @@ def _moment(column: pd.Series) -> pd.Series:
         return pd.to_datetime(column, errors="coerce", format="ISO8601")
     except ValueError:  # Moments with and without a time zone, or of several.
         return pd.Series(pd.NaT, index=column.index, name=column.name)
-
-
-def _is_number(column: pd.Series) -> bool:
-    dtype = column.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 _CONVERTERS: Final[Mapping[str, Callable[[pd.Series], pd.Series]]] = {

@@ -40,7 +40,7 @@ from sfumato.formats.workbooks.cells import (
     number_text,
 )
 from sfumato.formats.workbooks.number_formats import span_kind
-from sfumato.formats.workbooks.sheet_text import local_name
+from sfumato.formats.workbooks.sheet_text import local_attribute, local_name
 
 _DAMAGED: Final = "{file} is not a whole spreadsheet (.ods)."
 _PART: Final = "content.xml"
@@ -95,10 +95,12 @@ class OdsWorkbook:
             for event, element in Xml.iterparse(source, ("start", "end")):
                 name = local_name(element)
                 if event == "start" and name == "table":
-                    found.append((_get(element, "name"), _get(element, "style-name")))
+                    found.append(
+                        (local_attribute(element, "name"), local_attribute(element, "style-name"))
+                    )
                 elif event == "end" and name == "style":
-                    if any(_get(child, "display") == "false" for child in element):
-                        hidden.add(_get(element, "name"))
+                    if any(local_attribute(child, "display") == "false" for child in element):
+                        hidden.add(local_attribute(element, "name"))
                 elif event == "end" and name in {"table-row", "table"}:
                     element.clear()
         return tuple(
@@ -129,13 +131,8 @@ class OdsWorkbook:
         return self._tables
 
 
-def _get(element: Xml.Element, name: str) -> str:
-    """Return an attribute by its name in whatever namespace; empty where there is none."""
-    return next((text for key, text in element.items() if key.rpartition("}")[2] == name), "")
-
-
 def _times(element: Xml.Element, name: str) -> int:
-    times = int(_get(element, name) or 1)
+    times = int(local_attribute(element, name) or 1)
     if times < 1:
         raise ValueError("nothing comes so often")
     return times
@@ -149,11 +146,13 @@ def _tables(source: IO[bytes]) -> Iterator[_Table]:
         name = local_name(element)
         if event == "start":
             if name == "table":
-                table = _Table(_get(element, "name"), _get(element, "style-name"))
+                table = _Table(
+                    local_attribute(element, "name"), local_attribute(element, "style-name")
+                )
         elif name in {"date-style", "time-style"}:
-            shown[_get(element, "name")] = _shown(element, name == "time-style")
+            shown[local_attribute(element, "name")] = _shown(element, name == "time-style")
         elif name == "style":
-            formats[_get(element, "name")] = _get(element, "data-style-name")
+            formats[local_attribute(element, "name")] = local_attribute(element, "data-style-name")
         elif table is not None and name == "table-column":
             _take_column(table, element)
         elif table is not None and name == "table-row":
@@ -169,7 +168,7 @@ def _shown(style: Xml.Element, of_time: bool) -> type:
     """Return what a style makes of a moment, by the parts that it shows."""
     parts = {local_name(child) for child in style}
     if of_time:
-        lasts = _get(style, "truncate-on-overflow") == "false"
+        lasts = local_attribute(style, "truncate-on-overflow") == "false"
         return span_kind("seconds" in parts or not parts, "minutes" in parts) if lasts else Clock
     if parts & {"hours", "minutes", "seconds"}:
         return Moment if {"year", "day"} <= parts else Partial
@@ -181,17 +180,17 @@ def _shown(style: Xml.Element, of_time: bool) -> type:
 def _take_column(table: _Table, element: Xml.Element) -> None:
     times = _times(element, "number-columns-repeated")
     last = min(table.columns + times, MOST_COLUMNS)
-    if _get(element, "visibility") in _GONE:
+    if local_attribute(element, "visibility") in _GONE:
         table.hidden.update(range(table.columns, last))
     table.columns = last
-    table.column_styles.append((last, _get(element, "default-cell-style-name")))
+    table.column_styles.append((last, local_attribute(element, "default-cell-style-name")))
 
 
 def _take_row(
     table: _Table, element: Xml.Element, shown: dict[str, type], formats: dict[str, str]
 ) -> None:
     times = _times(element, "number-rows-repeated")
-    usual = _get(element, "default-cell-style-name")
+    usual = local_attribute(element, "default-cell-style-name")
     cells: list[Cell] = []
     uncalculated: list[int] = []
     place = 0
@@ -199,9 +198,9 @@ def _take_row(
         if local_name(item) not in {"table-cell", "covered-table-cell"}:
             continue
         repeated = _times(item, "number-columns-repeated")
-        style = _get(item, "style-name") or usual or _style_at(table, place)
+        style = local_attribute(item, "style-name") or usual or _style_at(table, place)
         cell = _cell(item, shown.get(formats.get(style, "")))
-        if cell is None and _get(item, "formula") and place < MOST_COLUMNS:
+        if cell is None and local_attribute(item, "formula") and place < MOST_COLUMNS:
             uncalculated.append(place)
         if cell is not None:
             if place + repeated > MOST_COLUMNS:
@@ -215,7 +214,7 @@ def _take_row(
     if cells or uncalculated:
         if table.row + times - 1 > MOST_ROWS:
             raise ValueError("no row has this number")
-        gone = _get(element, "visibility") in _GONE
+        gone = local_attribute(element, "visibility") in _GONE
         table.rows.append((table.row, times, cells, tuple(uncalculated), gone))
     table.row += times
 
@@ -233,12 +232,12 @@ def _cell(item: Xml.Element, shown: type | None) -> Cell:
         return Fault(_text(item))
     kind = kinds[0]
     if kind in {"float", "percentage", "currency"}:
-        return _number(_get(item, "value"), _text(item))
+        return _number(local_attribute(item, "value"), _text(item))
     if kind == "boolean":
-        return _get(item, "boolean-value") == "true"
+        return local_attribute(item, "boolean-value") == "true"
     if kind in {"date", "time"}:
-        return _moment(iso_cell(_get(item, f"{kind}-value"), new=True), shown)
-    return _get(item, "string-value") or _text(item)
+        return _moment(iso_cell(local_attribute(item, f"{kind}-value"), new=True), shown)
+    return local_attribute(item, "string-value") or _text(item)
 
 
 def _moment(cell: Cell, shown: type | None) -> Cell:

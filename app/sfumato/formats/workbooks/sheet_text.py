@@ -57,6 +57,11 @@ def local_name(element: Xml.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
+def local_attribute(element: Xml.Element, name: str) -> str:
+    """Return an attribute by its name in whatever namespace; empty where there is none."""
+    return next((text for key, text in element.items() if key.rpartition("}")[2] == name), "")
+
+
 _ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 

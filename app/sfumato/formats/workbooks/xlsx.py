@@ -27,6 +27,7 @@ from sfumato.formats.workbooks.number_formats import (
 from sfumato.formats.workbooks.sheet_text import (
     SheetCells,
     layout_of,
+    local_attribute,
     local_name,
     rows_of,
     text_of,
@@ -46,11 +47,6 @@ _REPORTED: Final = 1_000
 _LAST_ROW: Final = re.compile(r"(\d{1,7})$")
 """The last row of a range such as A1:C20."""
 """After how many rows it is said how far the reading has come."""
-
-
-def _attribute(element: Xml.Element, name: str) -> str:
-    """Return an attribute by its name in whatever namespace; empty where there is none."""
-    return next((text for key, text in element.items() if key.rpartition("}")[2] == name), "")
 
 
 class XlsxWorkbook:
@@ -97,9 +93,12 @@ class XlsxWorkbook:
         self._start = FROM_1900
         sheets = []
         for element in root.iter():
-            if local_name(element) == "workbookPr" and _attribute(element, "date1904") in _TRUE:
+            if (
+                local_name(element) == "workbookPr"
+                and local_attribute(element, "date1904") in _TRUE
+            ):
                 self._start = FROM_1904
-            if local_name(element) == "sheet" and (link := _attribute(element, "id")):
+            if local_name(element) == "sheet" and (link := local_attribute(element, "id")):
                 target, kind = targets[link]
                 if target in known and "chartsheet" not in kind:
                     shown = element.get("state", "visible") == "visible"

@@ -28,8 +28,7 @@ from sfumato.engine.core.errors import SfumatoError, TableError
 from sfumato.engine.core.parallel import made_ahead, side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, as_sentence
-from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing, sample_rows
 from sfumato.engine.randomness.record_ids import NAMED_ROWS, key_hashes
 from sfumato.engine.table.combinations import Marks
 from sfumato.engine.table.table import (

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.table.table import Table
+from sfumato.formats.columns.alike import are_texts
 from sfumato.formats.columns.arrays import (
     ArrowColumn,
     Categories,
@@ -178,7 +179,7 @@ def with_codes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     coded: set[str] | None = None
     for batch in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        texts = [name for name, each in columns.items() if _are_texts(each.type)]
+        texts = [name for name, each in columns.items() if are_texts(each.type)]
         encoded = {n: _encoded(columns[n]) for n in texts if coded is None or n in coded}
         if coded is None:
             few = len(batch) // _REPEATED
@@ -247,13 +248,6 @@ def _small(values: pa.Array) -> pa.Array:
         buffers = [None, *values.buffers()[1:]]
         values = pa.Array.from_buffers(values.type, len(values), buffers, 0, values.offset)
     return values
-
-
-def _are_texts(kind: pa.DataType) -> bool:
-    """Whether values are texts, and not categories in an order."""
-    if pa.types.is_dictionary(kind):
-        return bool(pa.types.is_string(kind.value_type)) and not kind.ordered
-    return bool(pa.types.is_string(kind))
 
 
 def _encoded(texts: pa.Array) -> pa.DictionaryArray:

@@ -7,8 +7,7 @@ makes exactly what a release made. No files, no clocks, no state between two tab
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Final, Protocol
@@ -19,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
@@ -331,7 +330,6 @@ class Releaser:
     def release_part(
         self,
         batch: pa.RecordBatch,
-        first_row: int = 0,
         *,
         coded: bool = False,
         places: Positions | None = None,
@@ -346,8 +344,6 @@ class Releaser:
         ----------
         batch
             With the record key and all released columns, in any order; others are left out.
-        first_row
-            How many rows of the table come before it, for messages.
         coded
             Whether texts may be coded, see `batch_of`.
         places
@@ -374,11 +370,10 @@ class Releaser:
             return pa.RecordBatch.from_pylist([], schema), np.empty((0, 2), dtype=np.uint64)
         if self.plan.groups.keys() - self.groups.keys():
             raise _not_alone(self.plan)
-        with _rows_from(first_row):
-            frame, hashes = self.shown_alone(self.plan.table_of(batch), places)
-            return batch_of(frame, schema, coded=coded), hashes
+        frame, hashes = self.shown_alone(self.plan.table_of(batch), places)
+        return batch_of(frame, schema, coded=coded), hashes
 
-    def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> Hashes:
+    def record_hashes(self, batch: pa.RecordBatch) -> Hashes:
         """Return the keyed hash of each row's record key, by which repeated ones are found.
 
         Parameters and errors are those of `release_part`. Shape (n, 2): two rows with the same
@@ -387,9 +382,8 @@ class Releaser:
         name = self.plan.record_key
         if name is None:
             raise _not_alone(self.plan)
-        with _rows_from(first_row):
-            table = self.plan.table_of(batch, (name,))
-            return key_hashes(table.column(name), self.keys, Silent())
+        table = self.plan.table_of(batch, (name,))
+        return key_hashes(table.column(name), self.keys, Silent())
 
     @cached_property
     def _starred(self) -> set[str]:
@@ -523,18 +517,6 @@ class Releaser:
             else open_column(rows.table, self.plan.column(name))
             for name in self.plan.released
         }
-
-
-@contextmanager
-def _rows_from(first_row: int) -> Iterator[None]:
-    """Let errors in a part of a table name the table's rows."""
-    try:
-        yield
-    except SfumatoError as error:
-        if first_row and isinstance(row := error.details.get("row"), int):
-            error.details = {**error.details, "row": row + first_row}
-            error.args = (error.what, error.remedy)
-        raise
 
 
 def _not_alone(plan: Plan) -> PolicyError:

@@ -22,10 +22,9 @@ import pyarrow as pa
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings
-from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing, sample_rows
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.table.profile import ColumnProfile, profile_columns

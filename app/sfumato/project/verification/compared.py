@@ -23,8 +23,7 @@ import pyarrow.compute as pc
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, sample_rows
 from sfumato.engine.randomness.row_order import Positions, order_words
 from sfumato.engine.table.combinations import Marks, value_marks
 from sfumato.formats.bundles.reading import Bundle, data_batches

@@ -110,6 +110,11 @@ class SurveyedTable:
         return self.survey.sample
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether some rows stand for all where something is estimated."""
+        return self.sample.rows < self.rows
+
+    @property
     def answers_at_once(self) -> bool:
         """Whether what is asked of a column of it takes a few milliseconds only."""
         return self.table.held_rows(ROWS_AT_ONCE) is not None

@@ -343,11 +343,12 @@ class PolicyPanel(Panel):
     def _records_behind(self, document: Document) -> RecordsBehind | None:
         """Return how many records stand behind estimates; None where the rows don't tell."""
         session, weight = self.session, weight_column(document)
-        table, batched = session.at_hand, session.batched
-        if table is None or (batched is not None and (document.unit or weight) is not None):
+        surveyed, table = session.surveyed, session.at_hand
+        if surveyed is None or table is None:
             return None
-        if batched is not None:
-            return RecordsBehind.of_rows(batched.table.rows)
+        if surveyed.is_sampled:
+            alone = document.unit is None and weight is None
+            return RecordsBehind.of_rows(surveyed.rows) if alone else None
         asked = (table, document.unit, weight)
         if self._behind is None or self._behind[0] != asked:
             try:

@@ -168,11 +168,12 @@ class ReadinessCard(Card):
         clear_layout(self.list)
         self._offered.clear()
         words = "" if refusal is None else error_words(refusal)
-        if self.found and (batched := self._session.batched) is not None:
+        surveyed = self._session.surveyed
+        if self.found and surveyed is not None and surveyed.is_sampled:
             words = self.tr(
                 "Values and unique records are counted in all rows; what is estimated beside"
                 " them is estimated from {some} of {rows} {rows:row|rows}."
-            ).format(some=grouped(batched.sample.rows), rows=grouped(batched.table.rows))
+            ).format(some=grouped(surveyed.sample.rows), rows=grouped(surveyed.rows))
         say(self.note, words)
         blocks = _alike(self.found)
         self._blocks = []
