@@ -46,7 +46,7 @@ from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.project.release.regenerate import PartOf, Regenerator, columns_for
 from sfumato.project.release.release_columns import (
     check_columns,
-    material_at_hand,
+    material_of,
     material_with,
     plan_for,
 )
@@ -171,8 +171,8 @@ class AllRows:
         if not names <= self._attributes.keys():
             check_policy(self.document)
             check_columns(self.document, self._table.columns)
-            if (material := material_at_hand(self.document, self._table)) is not None:
-                self._attributes = material.attributes
+            if (held := self._table.held_rows()) is not None:
+                self._attributes = material_of(self.document, held).attributes
                 return self._attributes
             found = self._found(Part(context, 0.0, 0.6))
             for name, column in found.encoded.items():

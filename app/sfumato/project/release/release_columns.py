@@ -40,7 +40,6 @@ from sfumato.project.release.views import Coarsening
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
-    from sfumato.project.release.batched_table import BatchedTable
 
 
 @dataclass(frozen=True)
@@ -122,12 +121,6 @@ def material_with(
         spec = replace(document.column(name), domain=column.attribute.domain)
         document = document.with_column(spec)
     return EncodedTable(document, table, encoded)
-
-
-def material_at_hand(document: Document, table: BatchedTable) -> EncodedTable | None:
-    """Return `material_of` all rows where each one's values are in memory; None where not."""
-    held = table.held_rows()
-    return None if held is None else material_of(document, held)
 
 
 def attributes_of(document: Document, table: Table) -> dict[str, Attribute]:
