@@ -14,6 +14,7 @@ from sfumato.engine.core.periods import Period
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.errors import BadHeader, EmptyFile
 from sfumato.formats.options import (
+    BadValues,
     ColumnType,
     ErrorCells,
     Hidden,
@@ -414,6 +415,21 @@ def test_a_last_row_that_begins_with_a_word_for_totals_is_told(tmp_path, word):
     (note,) = read(path).notes
     assert note.caution
     assert "totals" in note.text
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "csv"])
+def test_a_row_of_totals_that_is_left_out_for_its_values_is_not_told(tmp_path, kind):
+    rows = [["number", "y"], *([number, "a"] for number in range(9)), ["Total", None]]
+    path = made(tmp_path, rows)
+    if kind == "csv":
+        path = tmp_path / "made.csv"
+        path.write_text("".join(f"{x},{y or ''}\n" for x, y in rows))
+    options = replace(detect_options(path), column_types={"number": ColumnType.INTEGER})
+    kept = read_file(path, options.with_bad_values("number", BadValues.MISSING), Silent())
+    assert [note.caution for note in kept.notes if "totals" in note.text] == [True]
+    left_out = read_file(path, options.with_bad_values("number", BadValues.SKIP), Silent())
+    assert (kept.table.rows, left_out.table.rows) == (10, 9)
+    assert not any("totals" in note.text for note in left_out.notes)
 
 
 def test_a_first_row_of_values_names_no_columns_and_is_told(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
@@ -9,7 +11,7 @@ from sfumato.formats.reading import detect_options, digest_of
 from sfumato.project.document.generalization import CriterionChoice, OtherTableFile
 from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.base import PanelState
-from tests.ui.generalized_steps import open_small, write_other
+from tests.ui.generalized_steps import WARDS, open_small, write_other
 from tests.ui.hands import choose, click, on_screen, settle
 from tests.ui.marks import detail
 
@@ -92,6 +94,36 @@ def test_the_page_says_how_likely_a_value_becomes_and_who_can_t_be_in_two_classe
     assert not any(plot.isVisible() for plot in page.person.shown.plots)
     page.person.choose((women[0], next(at for at in range(ours.classes) if at not in men)))
     assert "remain possible" in page.person.said.text()
+
+
+@pytest.mark.parametrize("public", ["sex", "gender"])
+def test_the_combination_shown_first_is_one_that_somebody_can_be_in(qtbot, page, tmp_path, public):
+    path = write_other(tmp_path)
+    frame = pd.read_csv(path)[::-1]  # its first class is not that of our first person
+    frame["group"] = np.where(frame["ward"].isin(WARDS[::2]), "a", "b")
+    frame.rename(columns={"sex": public}).to_csv(path, index=False)
+    filled(qtbot, page, other(path, public=("group", public)), pinned=((0, 0),))
+    choose(page.ours, (0, 0))
+    settle(qtbot, page.session)
+    assert len(page.person.chosen) == 2
+    assert "remain possible" in page.person.said.text()
+    page.l.spin.setValue(3)
+    settle(qtbot, page.session)
+    [row] = page.breaches.tables[0].selectionModel().selectedRows()
+    assert row.row() > 0
+    assert page.person.chosen == page.found.breaches[row.row()].classes
+    assert "remain possible" in page.person.said.text()
+
+
+def test_classes_that_nobody_can_be_in_are_shown_where_there_are_no_others(qtbot, page, tmp_path):
+    paths = [tmp_path / "first" / "registry.csv", tmp_path / "second" / "registry.csv"]
+    for path, wards in zip(paths, (WARDS[:2], WARDS[2:]), strict=True):
+        path.parent.mkdir()
+        frame = pd.read_csv(write_other(path.parent))
+        frame[frame["ward"].isin(wards)].to_csv(path, index=False)
+    others = [other(p, h, ("group",)) for p, h in zip(paths, ("Registry", "Fund"), strict=True)]
+    filled(qtbot, page, *others, node=(0, 0))
+    assert "Nobody can be in these classes" in page.person.said.text()
 
 
 def test_a_known_correlation_counts_the_ways(qtbot, page, tmp_path):

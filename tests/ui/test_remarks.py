@@ -39,6 +39,16 @@ def test_cautions_come_first_with_their_rows_and_switches(data_panel, qtbot, dou
     assert notes.count.text() == "2 remarks on how the table is read, 1 to be looked at"
 
 
+def test_remarks_on_first_rows_are_said_to_be_on_these(data_panel, qtbot, doubtful):
+    doubtful.write_text("plz,age\n" + "10000,31\n" * 300)
+    look_at(data_panel, qtbot, doubtful)
+    told = data_panel.importing.notes.count.text()
+    assert told == "2 remarks on the first 200 rows, 1 to be looked at"
+    click(data_panel.load_button)
+    settle(qtbot, data_panel.session)
+    assert data_panel.loaded.remarks.text().startswith("2 remarks on how the table is read")
+
+
 def test_a_doubtful_column_is_marked_in_the_head(data_panel, qtbot, doubtful):
     look_at(data_panel, qtbot, doubtful)
     model, roles = data_panel.importing.table.model(), Qt.ItemDataRole

@@ -46,7 +46,12 @@ def beginning_of(path: Path, encoding: str) -> str:
 
 
 def notes_on_text(
-    path: Path, options: ReadOptions, records: Records, *, whole: bool = True
+    path: Path,
+    options: ReadOptions,
+    records: Records,
+    *,
+    whole: bool = True,
+    ends_with_last: bool = True,
 ) -> Iterator[Note]:
     """Say what was guessed of a text and what stands above it, and once read, what is left out.
 
@@ -58,6 +63,8 @@ def notes_on_text(
         Its rows.
     whole
         Whether all of them were read.
+    ends_with_last
+        Whether the text's last row is one of the table's; else it was left out for its values.
     """
     if options.version == 1:
         return
@@ -94,7 +101,7 @@ def notes_on_text(
             count=len(records.ragged),
             rows=records.ragged[:NAMED_ROWS],
         )
-    if is_total(records.last_begins):
+    if ends_with_last and is_total(records.last_begins):
         yield TOTAL_NOTE
 
 

@@ -212,9 +212,9 @@ def refuse_fixed_width(text: str, options: ReadOptions) -> None:
     raise BadOptions(
         "The table seems to be of fixed width: its lines have {length}"
         " {length:character|characters} each, and nothing stands between fields.",
-        "Say where each column stands, with --layout FILE or under How it is read. The file is a"
-        " table with the columns name, start and width, or SPSS's DATA LIST, Stata's infix or a DDI"
-        " codebook.",
+        "Choose a file that says where each column stands, by Layout of columns… under How it is"
+        " read, or --layout FILE in a command: a table with the columns name, start and width,"
+        " SPSS's DATA LIST, Stata's infix or a DDI codebook.",
         ways=(Way("Read each line as one value", whole),),
         length=length,
     )

@@ -56,6 +56,27 @@ def test_columns_that_name_a_person_are_proposed_to_be_dropped(name, values):
     assert found.reason.endswith(".")
 
 
+@pytest.mark.parametrize("rows", [2, 9, 15])
+def test_codes_that_number_the_rows_of_a_very_short_table_are_its_key(rows):
+    found = proposal("code", [f"P{place:03d}" for place in range(rows)])
+    assert found.spec.role is Role.IDENTIFYING
+    assert found.is_key
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("icd", ["A10", "A11", "A12"]),
+        ("postcode", ["D-04103", "D-04104", "D-04105"]),
+        ("colour", ["red", "green", "blue"]),
+        ("code", ["P000", "P500", "P900"]),
+        ("code", ["P000", "P000", "P001"]),
+    ],
+)
+def test_other_texts_that_differ_in_a_very_short_table_name_nobody(name, values):
+    assert proposal(name, values).spec.role is not Role.IDENTIFYING
+
+
 @pytest.mark.parametrize(
     ("name", "values", "kind"),
     [

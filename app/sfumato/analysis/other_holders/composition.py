@@ -30,7 +30,11 @@ from sfumato.engine.generalization.public_counts import (
 )
 from sfumato.engine.generalization.publication import equivalence_classes
 from sfumato.engine.generalization.search import allowed_records
-from sfumato.engine.generalization.shared_columns import MeetingClasses, TooManyMeetingError
+from sfumato.engine.generalization.shared_columns import (
+    MeetingClasses,
+    TooManyMeetingError,
+    some_with_a_value,
+)
 from sfumato.project.document.model import Document
 from sfumato.project.publication.generalization_pipeline import (
     chosen_node,
@@ -126,6 +130,15 @@ class Beside:
     shared: tuple[SharedName, ...] = ()
     unaligned: tuple[Sentence, ...] = ()
     beliefs: tuple[float, float] | None = None
+
+    def some_possible(self) -> tuple[int, ...]:
+        """Return classes that can be one person's; the first of each table if none can."""
+        if self.meeting is not None and self.shared:
+            found = self.meeting.some_that_meet()
+        else:
+            every = [np.arange(holder.classes) for holder in self.holders]
+            found = some_with_a_value(self.holders, every)
+        return found or (0,) * len(self.holders)
 
     def within(
         self, classes: Sequence[int]

@@ -220,12 +220,11 @@ class MeetingClasses:
         ]
         return tuple(some), tuple(chosen)
 
-    def some_that_meet(self) -> tuple[int, ...]:
-        """Return a class of each table that can be one person's, ours last, or the first."""
-        for part, meeting in self.parts():
-            if all(map(len, meeting)):
-                return (*(int(which[0]) for which in meeting), int(part[0]))
-        return (0,) * (len(self.holders) + 1)
+    def some_that_meet(self) -> tuple[int, ...] | None:
+        """Return a class of each table that can be one person's, ours last; None if none can."""
+        tables = (*self.holders, self.ours)
+        found = (some_with_a_value(tables, (*meeting, part)) for part, meeting in self.parts())
+        return next((classes for classes in found if classes is not None), None)
 
     def parts(self) -> Iterator[tuple[Indices, list[Indices]]]:
         """Yield classes of ours with those of each other table that they can meet."""
@@ -405,3 +404,28 @@ def meeting_classes(
             own, theirs = both[: len(own)], both[len(own) :]
         blocks.append((own, theirs))
     return MeetingClasses(ours, tuple(holders), tuple(blocks))
+
+
+def some_with_a_value(
+    tables: Sequence[HolderClasses], among: Sequence[Indices]
+) -> tuple[int, ...] | None:
+    """Return the first classes of several tables that have a value in common.
+
+    Parameters
+    ----------
+    tables, among
+        The tables, and which classes of each can meet.
+
+    Returns
+    -------
+    tuple of int or None
+        A class of each table; None where no value is in all of them.
+    """
+    shown = [table.counts[which] > 0 for table, which in zip(tables, among, strict=True)]
+    common = np.logical_and.reduce([flags.any(axis=0) for flags in shown])
+    if not common.any():
+        return None
+    firsts = np.array(
+        [which[flags.argmax(axis=0)] for which, flags in zip(among, shown, strict=True)]
+    )
+    return min(tuple(map(int, classes)) for classes in firsts[:, common].T)

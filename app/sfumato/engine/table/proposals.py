@@ -130,6 +130,10 @@ _OF_EACH_UNIT: Final = (
 _NUMBERING: Final = (
     "The whole numbers look like a numbering of the records, so they tell whose record it is."
 )
+_NUMBERING_CODES: Final = (
+    "The codes look like a numbering of the records, so they tell whose record it is."
+)
+_NUMBERED_CODE: Final = re.compile(r"(\D*)(\d{3,15})")
 
 _OF_ITS_OWN: Final = (
     "Nearly every row has a value of its own: whoever knows it finds the record. Leave it out, or"
@@ -223,7 +227,7 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
         return Proposal(
             ColumnSpec(profile.name, Role.IDENTIFYING, kind),
             identifying,
-            is_key=identifying in (_OF_EACH_RECORD, _NUMBERING)
+            is_key=identifying in (_OF_EACH_RECORD, _NUMBERING, _NUMBERING_CODES)
             and profile.is_unique
             and not profile.missing,
             is_unit=identifying in (_OF_EACH_RECORD, _OF_EACH_UNIT)
@@ -306,6 +310,10 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
             "Almost every record has a text of its own, so the text tells whose record it is.",
         ),
         (
+            _numbered_codes(profile) and not (_speaks_of(words, _KNOWABLE) or _is_private(words)),
+            _NUMBERING_CODES,
+        ),
+        (
             of_units and (numbers or names_units),
             _OF_EACH_UNIT,
         ),
@@ -321,6 +329,20 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
 
 def _is_running_text(profile: ColumnProfile) -> bool:
     return profile.mean_length is not None and profile.mean_length > _LONG_TEXT
+
+
+def _numbered_codes(profile: ColumnProfile) -> bool:
+    """Return whether codes as P001 and P002 number the records of a table that is very short.
+
+    There texts of any kind can all be different; in a longer one that alone tells whose they are.
+    """
+    texts = [str(each.value) for each in profile.top]
+    codes = [_NUMBERED_CODE.fullmatch(text) for text in texts]
+    if not profile.is_unique or not texts or not all(codes):
+        return False
+    parts = {(code[1], len(code[2])) for code in codes if code is not None}
+    numbers = [int(code[2]) for code in codes if code is not None]
+    return len(parts) == 1 and max(numbers) - min(numbers) < 2 * profile.distinct
 
 
 def _numbered(profile: ColumnProfile) -> bool:

@@ -389,7 +389,8 @@ class Gathered:
         keep, notes = settle(self.columns, self.rows, options, number, self.blank)
         if keep is not None and not keep.any():
             raise _no_rows(path, options)
-        return keep, [*notes_on_text(path, options, self.records), *notes]
+        ends = keep is None or bool(keep[-1])
+        return keep, [*notes_on_text(path, options, self.records, ends_with_last=ends), *notes]
 
 
 def _gather(

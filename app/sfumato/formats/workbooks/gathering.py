@@ -314,7 +314,8 @@ class GatheredRows:
         said = remarks_on(self._seen, columns, hidden, names, self._number, options, whole=whole)
         if options.header and options.version >= 2 and (unnamed := self._unnamed(columns)):
             said.append(unnamed_note(unnamed))
-        if whole and options.version >= 2 and self._ends_with_total():
+        ends_with_last = keep is None or bool(keep[-1])
+        if whole and options.version >= 2 and ends_with_last and self._ends_with_total():
             said.append(TOTAL_NOTE)
         skipped = int((~keep).sum()) if keep is not None else 0
         skipped += self._seen.hidden.count if self._leaves_out and whole else 0

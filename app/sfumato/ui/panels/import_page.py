@@ -28,7 +28,7 @@ from sfumato.formats.options import (
     ReasonsKept,
     ShownDates,
 )
-from sfumato.formats.reading import ColumnType, Place, ReadResult, first_rows
+from sfumato.formats.reading import PREVIEW_ROWS, ColumnType, Place, ReadResult, first_rows
 from sfumato.formats.tables import format_called
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
@@ -542,7 +542,8 @@ class ImportPage(QWidget):
         """Show the first rows as options read them, and the remarks on them."""
         table = read.table
         know_columns(self._session.document.column_names.union(table.columns))
-        self.notes.show_notes(read.notes, options, self._found)
+        first = table.rows if table.rows >= PREVIEW_ROWS else None
+        self.notes.show_notes(read.notes, options, self._found, first)
         marks = column_marks(self.notes.notes)
         self.table.show_model(FrameModel(table.frame, table.value_labels, marks=marks))
         self.pages.setCurrentWidget(self.table)

@@ -48,16 +48,34 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("NotesList", text)
 
 
-def counted(notes: Sequence[Note]) -> str:
-    """Say how many remarks there are, and how many of them are to be looked at."""
+def counted(notes: Sequence[Note], first: int | None = None) -> str:
+    """Say how many remarks there are, and how many of them are to be looked at.
+
+    Parameters
+    ----------
+    notes
+        The remarks.
+    first
+        How many rows they are about, where no more are read yet: what they count is less than what
+        the whole table holds.
+    """
     if not notes:
         return _tr("What was chosen of how the table is read")
     cautions = sum(note.caution for note in notes)
-    if not cautions:
+    if first is not None:
+        words = _tr("{count} {count:remark|remarks} on the first {rows} rows")
+        if cautions:
+            words = _tr(
+                "{count} {count:remark|remarks} on the first {rows} rows, {some} to be looked at"
+            )
+    elif cautions:
+        words = _tr(
+            "{count} {count:remark|remarks} on how the table is read, {some} to be looked at"
+        )
+    else:
         words = _tr("{count} {count:remark|remarks} on how the table is read")
-        return words.format(count=grouped(len(notes)))
-    words = _tr("{count} {count:remark|remarks} on how the table is read, {some} to be looked at")
-    return words.format(count=grouped(len(notes)), some=cautions)
+    rows = grouped(first or 0)
+    return words.format(count=grouped(len(notes)), some=cautions, rows=rows)
 
 
 def column_marks(notes: Sequence[Note]) -> Mapping[str, Callable[[int], Any]]:
@@ -135,7 +153,13 @@ class NotesList(QWidget):
         self._pressed, self._told = (), ""
         self.show_notes((), self._options, self._options)
 
-    def show_notes(self, notes: Sequence[Note], options: ReadOptions, found: ReadOptions) -> None:
+    def show_notes(
+        self,
+        notes: Sequence[Note],
+        options: ReadOptions,
+        found: ReadOptions,
+        first: int | None = None,
+    ) -> None:
         """Show the remarks on a reading.
 
         Parameters
@@ -146,6 +170,8 @@ class NotesList(QWidget):
             What the table is read by.
         found
             How it seemed to be meant: what differs was chosen, and can be taken back.
+        first
+            How many rows the remarks are about, where no more are read yet.
         """
         held = QApplication.focusWidget()
         inside = held is not None and self.isAncestorOf(held)
@@ -159,7 +185,7 @@ class NotesList(QWidget):
         self._fit()
         if inside:
             self._focus()
-        told = counted(self.notes) if self.notes else ""
+        told = counted(self.notes, first) if self.notes else ""
         say(self.count, told if self._counts else "")
         if told and told != self._told and self.isVisible():
             announce(self, told)

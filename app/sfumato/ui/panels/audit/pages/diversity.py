@@ -110,8 +110,8 @@ class PersonCard(QWidget):
             self.classes.append(field)
             self._form.addRow(holder.holder, field)
         self.of.set_choices([(n, holder.holder) for n, holder in enumerate(found.holders)])
-        if found.meeting is not None and found.shared:
-            self.choose(found.meeting.some_that_meet())
+        if found.holders:
+            self.choose(found.some_possible())
         else:
             self._show()
 
@@ -321,6 +321,15 @@ class DiversityPage(AuditPage):
         self.holders.show_answer(replace(answer, tables=answer.tables[:1]))
         self.broken.setVisible(bool(found.breaches))
         self.breaches.show_answer(replace(answer, tables=answer.tables[1:]))
+        # Those that leave fewest values come first: nobody is in classes that leave none.
+        somebody = (at for at, breach in enumerate(found.breaches) if breach.remaining)
+        place = next(somebody, None)
+        for table in self.breaches.tables:
+            if place is not None:
+                table.selectRow(place)
+            else:
+                table.clearSelection()
+                self.person.choose(found.some_possible())
         self.cards.show()
         self.state_changed.emit()
 

@@ -302,7 +302,7 @@ class ExplorePage(QWidget):
                 if len(self._nodes.nodes) <= MOST_DRAWN:
                     self.lattice.show_lattice(self._nodes)
                 heads = titles()
-                levels = [f"{name}\u200b" for name in self._nodes.names]
+                levels = self._nodes.level_heads
                 self.filters.offer([*levels, *(t for k, t in heads.items() if k not in _WORDS)])
             marks = self.marks
             self.node = marks.chosen or marks.best

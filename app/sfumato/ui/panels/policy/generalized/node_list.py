@@ -103,6 +103,9 @@ class NodeList:
     def __init__(self, searched: Searched) -> None:
         result = searched.result
         self.names = result.names
+        # A column may be called as another heading here is, such as "Safe": a space without width
+        # behind its name, which nobody sees, keeps the two apart.
+        self.level_heads = tuple(f"{name}\u200b" for name in self.names)
         self.nodes = all_nodes(searched, MOST_LISTED)
         self.complete = len(self.nodes) == result.lattice.size
         self.place = {node: place for place, node in enumerate(self.nodes)}
@@ -135,8 +138,8 @@ class NodeList:
             heads["mark"]: special,
             heads["safe"]: np.where(self.minimal, tr("minimal"), words),
         }
-        for axis, name in enumerate(self.names):
-            columns[f"{name}\u200b"] = self._levels[:, axis]  # apart from the words above
+        for axis, head in enumerate(self.level_heads):
+            columns[head] = self._levels[:, axis]
         columns[heads[AVERAGE]] = self._levels.mean(axis=1).round(3)
         for place, metric in enumerate(METRICS):
             columns[heads[metric]] = self._numbers[:, place].copy()
