@@ -8,16 +8,19 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
 
 from sfumato.analysis.editions.since_release import SinceRelease
 from sfumato.analysis.releasing import make_all
 from sfumato.engine.core.columns import Role
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.table.table import Table
 from sfumato.project.document.model import TableSource
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.resources import resource_path
 from sfumato.ui.look.wording import level_words
+from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
@@ -26,8 +29,15 @@ from sfumato.ui.panels.releases.panel import dropped_bundle
 from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.messages import MessageKind
 from tests.in_batches import in_batches
-from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
-from tests.ui.hands import on_screen
+from tests.ui.clinic import (
+    clinic_document,
+    clinic_table,
+    open_clinic,
+    protected,
+    save_clinic,
+    wait_for_jobs,
+)
+from tests.ui.hands import on_screen, type_into
 from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
@@ -97,6 +107,32 @@ def test_what_is_missing_is_said_with_the_way_there(qtbot, panel):
     with qtbot.waitSignal(panel.session.panel_requested) as asked:
         qtbot.mouseClick(panel.go_on, LEFT)
     assert asked.args == ["policy"]
+
+
+def test_a_domain_that_was_released_is_kept_and_what_does_not_fit_it_has_a_way_out(qtbot, ready):
+    session = ready.session
+    release(qtbot, ready)
+    attributes = on_screen(qtbot, AttributesPanel(session), 900, 700)
+    attributes.choose("disease")
+    type_into(attributes.detail.domain.new_value, "measles")
+    QTest.keyClick(attributes.detail.domain.new_value, Qt.Key.Key_Return)
+    wait_for_jobs(qtbot, session)
+    assert "with other possible values than these" in attributes.detail.problem.text()
+    assert not ready.primary.isEnabled()
+    assert "since then its domain changed" in ready.form._hint.text()
+    assert "such as the one for all others" in ready.form._hint.text()
+    session.undo()
+    wait_for_jobs(qtbot, session)
+    assert attributes.detail.problem.text() == ""
+    assert ready.primary.isEnabled()
+    frame = clinic_table().frame.astype({"disease": str})
+    frame.loc[3, "disease"] = "measles"
+    open_clinic(session, session.document, Table(frame.astype({"disease": "category"})))
+    wait_for_jobs(qtbot, session)
+    told = attributes.detail.problem.text()
+    assert "outside its domain in 1 row" in told
+    assert "give these rows one of its values in the file" in told
+    assert "Add the values" not in told
 
 
 def test_the_work_is_saved_in_a_project_first(qtbot, panel, tmp_path):

@@ -183,7 +183,7 @@ def _remedies(undecided: Sequence[ColumnChanges], made: Sequence[ReleaseRecord])
             yield Sentence(
                 "{column} was released, and another domain would leave the ladder of those"
                 " releases: give the new values one of the domain's values in the file, such as the"
-                " one for all others, or begin a new project.",
+                " one for all others, or leave these rows out.",
                 column=one.name,
             )
         else:

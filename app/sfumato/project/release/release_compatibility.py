@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import LadderError
+from sfumato.engine.core.errors import DomainError, LadderError, SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.cells import of_columns
@@ -22,7 +22,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_identity
 from sfumato.engine.table.table import Attribute
 from sfumato.project.adoption.adopt import rung_holders
-from sfumato.project.document.entry_plan import EntryPlan, planned_levels
+from sfumato.project.document.entry_plan import EntryPlan, plan_release, planned_levels
 from sfumato.project.document.model import Document, PolicyEntry, TableSource, canonical_json
 from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger import ReleaseRecord
@@ -34,6 +34,8 @@ CONTRADICTED: Final = Sentence(
     "An earlier release of these records contradicts this one: whoever has both can tell more than"
     " is promised here."
 )
+
+_OTHER_DOMAIN: Final = Sentence("its domain changed")
 
 
 def domain_fingerprints(attributes: Mapping[str, Attribute]) -> dict[str, str]:
@@ -104,16 +106,96 @@ def check_ladders(
                 earlier = release.plan_for(attribute)
                 if earlier is None or earlier.ladder == plan.ladder:
                     continue
+                change = _what_changed(document, attribute, plan, earlier, domains, release)
                 raise LadderError(
                     "{attribute} was released to {recipient} on {date}, and since then {change}."
                     " A release now would not sit on the ladder of that one, so the two"
                     " together would tell more than either.",
-                    "Restore it as it was then, or begin a new project for another table.",
+                    "Restore it as it was then. Give rows that don't fit it one of its values in"
+                    " the file, such as the one for all others, or leave them out."
+                    if change is _OTHER_DOMAIN
+                    else "Restore it as it was then, or begin a new project for another table.",
                     attribute=attribute,
                     recipient=release.recipient,
                     date=release.day,
-                    change=_what_changed(document, attribute, plan, earlier, domains, release),
+                    change=change,
                 )
+
+
+def off_ladder(
+    document: Document, attributes: Mapping[str, Attribute], releases: Sequence[ReleaseRecord]
+) -> LadderError | None:
+    """Return why `check_ladders` refuses releases; None where it doesn't, or nothing is planned.
+
+    Parameters are those of `plan_release` and `check_ladders`, with the attributes that are known.
+    """
+    needed = {name for entry in document.policy for name in entry.attributes}
+    for recipient in document.recipients if releases and needed <= set(attributes) else ():
+        try:
+            plans = plan_release(document, attributes, recipient)
+            check_ladders(document, plans, domain_fingerprints(attributes), releases)
+        except LadderError as error:
+            return error.with_traceback(None)
+        except SfumatoError:
+            continue  # what is not decided yet is said elsewhere
+    return None
+
+
+def domain_held(
+    spec: ColumnSpec,
+    attribute: Attribute | None,
+    error: SfumatoError | None,
+    releases: Iterable[ReleaseRecord],
+) -> SfumatoError | None:
+    """Return what is wrong with an attribute's domain, once releases hold it to theirs.
+
+    Parameters
+    ----------
+    spec, attribute
+        The column, and its values as they are encoded; None where they don't fit.
+    error
+        Why they don't fit.
+    releases
+        What the ledger tells of.
+
+    Returns
+    -------
+    SfumatoError or None
+        `error` with another way out where the attribute was released; that its domain is another
+        one than was released; or `error` as it is.
+    """
+    made = (each for each in releases if each.counts and spec.name in each.domains)
+    record = next(made, None)
+    if record is None:
+        return error
+    if isinstance(error, DomainError) and spec.domain is not None:
+        kept = record.domains[spec.name] == spec.domain.fingerprint
+        what = error.what_template
+    elif attribute is not None and attribute.domain is not None and error is None:
+        kept = record.domains[spec.name] == attribute.domain.fingerprint
+        what = ""
+    else:
+        return error
+    if kept and not what:
+        return None
+    details = {**(error.details if error is not None else {}), "column": spec.name}
+    if kept:
+        return DomainError(
+            what,
+            "It was released on {date} with the values of this domain, and releases with others"
+            " would leave the ladder of that one: give these rows one of its values in the file,"
+            " such as the one for all others, or leave them out.",
+            **details,
+            date=record.day,
+        )
+    return DomainError(
+        "{column} was released on {date} with other possible values than these, and a release with"
+        " these would leave the ladder of that one.",
+        "Restore the values of then. Give rows that don't fit one of them in the file, such as the"
+        " one for all others, or leave them out.",
+        **details,
+        date=record.day,
+    )
 
 
 def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> dict[str, str]:
@@ -236,7 +318,7 @@ def _what_changed(
             before=_telling(release.record_key),
         )
     if release.domains.get(attribute) != domains.get(attribute):
-        return Sentence("its domain changed")
+        return _OTHER_DOMAIN
     if adopted_identity(plan.settings) != adopted_identity(earlier.settings):
         return Sentence(
             "other releases that were made elsewhere were adopted for it, or adopted no more"

@@ -47,6 +47,7 @@ from sfumato.project.document.edits import (
 )
 from sfumato.project.document.model import Document
 from sfumato.project.release.byproducts import released_weights
+from sfumato.project.release.release_compatibility import domain_held
 from sfumato.project.release.table_survey import with_fixed_domains
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.ui.look.theme import Space, scaled
@@ -264,6 +265,8 @@ class AttributesPanel(Panel):
             found = encoded.attribute.counts
             counts = tuple(found.tolist()) if found is not None else None
         error = session.attribute_error(spec.name) if self._has_values(spec) else None
+        attribute = encoded.attribute if encoded is not None else None
+        error = domain_held(spec, attribute, error, session.steps.releases())
         self.detail.show_values(spec, domain, counts, error or self._weight_error(spec))
         self._show_coding(spec)
         names = [recipient.name for recipient in document.recipients]

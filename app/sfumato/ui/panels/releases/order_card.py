@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
     QProgressBar,
+    QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -68,7 +69,8 @@ class ProgressLine(QStackedWidget):
         running.setLayout(row((self.bar, 1), (self._doing, 1), self.cancel, spacing=Space.BETWEEN))
         self.addWidget(self.hint)
         self.addWidget(running)
-        self.setFixedHeight(Space.FIELD + 4)
+        self.setMinimumHeight(Space.FIELD + 4)  # a hint of several lines takes more
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
 
     def show_job(self, job: Job | None) -> None:
         """Show how far the work is; None when it has ended."""

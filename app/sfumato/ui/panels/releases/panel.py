@@ -23,7 +23,7 @@ from sfumato.project.count_tables.making import withdraw_counts
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
-from sfumato.project.release.release_compatibility import exposed_columns
+from sfumato.project.release.release_compatibility import exposed_columns, off_ladder
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.project.withdrawal import withdraw
@@ -121,6 +121,7 @@ class ReleasesPanel(Panel):
         """Build the panel."""
         session = self.session
         self._job: Job | None = None
+        self._off_ladder: SfumatoError | None = None
         self._folder_proposed = ""
         self._earlier = 0
         self.setAcceptDrops(True)
@@ -236,7 +237,9 @@ class ReleasesPanel(Panel):
         """Return what is missing before a release can be made."""
         if self.session.document.columns and self.session.source is None:
             return (self.tr("Open the table."),)
-        return self.session.steps.guarantee().next_steps
+        if steps := self.session.steps.guarantee().next_steps:
+            return steps
+        return () if self._off_ladder is None else (self._off_ladder.sentence,)
 
     def _read_only(self) -> bool:
         project = self.session.project
@@ -245,6 +248,7 @@ class ReleasesPanel(Panel):
     def _refresh(self, _changed: object = None) -> None:
         session = self.session
         records = session.steps.releases()
+        self._off_ladder = off_ladder(session.document, session.attributes(), records)
         since = since_releases(session.document, session.attributes(), records)
         self.form.show_candidates(candidates_of(session.document, since))
         self.form.table.setVisible(bool(session.document.recipients))
