@@ -157,6 +157,14 @@ def test_a_table_in_which_nothing_seems_private_is_refused_by_name(tmp_path):
         planned(tmp_path, frame)
 
 
+def test_a_plan_that_leaves_nothing_sensitive_says_that_a_release_needs_something(tmp_path):
+    rows = {"age": [31, 54], "region": ["North", "South"], "income": [21_000, 37_000]}
+    plan = planned(tmp_path, pd.DataFrame(rows))
+    assert not plan.document.sensitive
+    assert "a release needs a column that is marked as sensitive" in str(plan.summary)
+    assert "nothing keeps a release" not in str(plan.summary)
+
+
 def test_a_plan_can_be_stopped(tmp_path):
     document, table = opened(visits())
     path = tmp_path / "made.sfumato"

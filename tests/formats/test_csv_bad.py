@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -149,6 +150,16 @@ def test_a_header_without_rows_is_told(tmp_path, text):
     assert "a header and no rows" in expect_refusal(tmp_path, EmptyFile, text).what
     with pytest.raises(EmptyFile, match="a header and no rows"):
         preview(tmp_path / "table.csv", ReadOptions())
+
+
+@pytest.mark.parametrize("show", [partial(read_table, context=Silent()), preview])
+def test_rows_without_any_value_are_told_from_a_header_alone_and_can_be_kept(tmp_path, show):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n,\n,\n")
+    with pytest.raises(EmptyFile, match=r"No row of .* has a value") as caught:
+        show(path, ReadOptions())
+    [way] = caught.value.ways
+    assert preview(path, way.options).rows == 2
 
 
 def test_a_file_of_which_every_row_is_skipped_is_told(tmp_path):

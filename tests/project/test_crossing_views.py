@@ -149,3 +149,15 @@ def test_of_views_that_cross_none_is_the_finest_of_who_pool_them(names):
         finest_of(document, names)
     assert finest_of(document, ("Clinic A",)).name == "Clinic A"
     assert finest_of(crossing(clinic=1, public=1), names).name == names[0]
+
+
+def test_of_views_with_the_same_k_nobody_is_said_to_be_trusted_more():
+    document = crossing(clinic=2, public=1)
+    rules = {"Clinic A": {"age": 2, "zip": 0}, "Public C": {"age": 1, "zip": 2}}
+    recipients = (
+        replace(document.recipient(name), view=ViewRule(13, 0.9, levels))
+        for name, levels in rules.items()
+    )
+    with pytest.raises(PolicyError, match="and other columns more finely than Public C") as caught:
+        finest_of(replace(document, recipients=tuple(recipients)), tuple(rules))
+    assert "trusted more" not in caught.value.what

@@ -7,6 +7,7 @@ from statistics import median
 from time import thread_time
 
 import numpy as np
+import pandas as pd
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QAccessible, QFontMetricsF
@@ -16,10 +17,10 @@ from sfumato.analysis.planning.board import Gauges
 from sfumato.engine.core.columns import ColumnSpec, Kind, Leaves, Role
 from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Recipient, ViewRule
+from sfumato.project.document.model import Document, Recipient, ViewRule
 from sfumato.ui.look.theme import TextSize, font, scaled
 from sfumato.ui.panels.policy import PANEL
-from sfumato.ui.panels.policy.board.page import DRAWER
+from sfumato.ui.panels.policy.board.page import COLUMNS_AT_ONCE, DRAWER, EXAMPLES_JOB
 from sfumato.ui.panels.policy.board.view import DRAGGED, NARROWEST, name_lines
 from sfumato.ui.panels.policy.board.words import gauge_texts
 from sfumato.ui.panels.policy.whole_plan import PlanDialog
@@ -504,6 +505,16 @@ def test_sixty_columns_for_ten_recipients_stay_readable(qtbot, panel, size):
     assert board.model.rowCount() == 4, "a line for each role that there is"
     QCoreApplication.processEvents()
     assert view.verticalScrollBar().maximum() == 0
+
+
+def test_examples_of_many_columns_are_found_beside_the_window(qtbot, panel):
+    names = [f"c{number:02}" for number in range(COLUMNS_AT_ONCE + 5)]
+    columns = tuple(ColumnSpec(n, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL) for n in names)
+    table = Table(pd.DataFrame({name: np.arange(60) % 4 for name in names}))
+    open_clinic(panel.session, Document(columns=columns, recipients=(Recipient("Clinic"),)), table)
+    assert EXAMPLES_JOB in {job.key for job in panel.session.runner.jobs}
+    wait_for_jobs(qtbot, panel.session)
+    assert cell(panel.board, names[-1], "Clinic").before is not None
 
 
 def test_the_button_beside_the_heads_says_all_its_words_where_columns_are_narrow(qtbot, panel):

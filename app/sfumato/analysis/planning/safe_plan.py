@@ -157,6 +157,11 @@ class SafePlan:
         if left:
             words = "With this plan {left} {left:danger|dangers} would be left: give reasons."
             after = Sentence(words, left=left)
+        elif not self.document.sensitive:
+            after = Sentence(
+                "With this plan the check would find nothing, but a release needs a column that is"
+                " marked as sensitive."
+            )
         return Sentence(told, count=_standing(self.before), after=after)
 
     @property

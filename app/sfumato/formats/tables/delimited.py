@@ -133,7 +133,7 @@ def preview_delimited(path: Path, options: ReadOptions, rows: int) -> ReadResult
                     if count >= rows:
                         break
             if not count:
-                raise _no_rows(path, options)
+                raise _no_rows(path, options, blank=read > 0)
             table, notes = _preview_of(records, blocks, tolerant, rows)
             if read > count:  # Rows have other numbers in the file.
                 notes = []
@@ -388,7 +388,7 @@ class Gathered:
         number = self.records.row_number
         keep, notes = settle(self.columns, self.rows, options, number, self.blank)
         if keep is not None and not keep.any():
-            raise _no_rows(path, options)
+            raise _no_rows(path, options, blank=len(self.blank) == self.rows)
         ends = keep is None or bool(keep[-1])
         return keep, [*notes_on_text(path, options, self.records, ends_with_last=ends), *notes]
 
@@ -493,8 +493,16 @@ def _assemble(columns: list[GatheredColumn], keep: Mask | None, context: Context
     return pd.DataFrame(finished, copy=False)
 
 
-def _no_rows(path: Path, options: ReadOptions) -> EmptyFile:
+def _no_rows(path: Path, options: ReadOptions, *, blank: bool = False) -> EmptyFile:
     what = "{file} has a header and no rows." if options.header else "{file} has no rows."
+    if blank:
+        kept = replace(options, keep_blank_rows=True)
+        return EmptyFile(
+            "No row of {file} has a value.",
+            "Choose a file with at least one record, or keep rows without any value.",
+            ways=(Way("Keep rows without any value", kept),),
+            file=path.name,
+        )
     return EmptyFile(what, "Choose a file with at least one record.", file=path.name)
 
 

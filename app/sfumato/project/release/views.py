@@ -274,7 +274,12 @@ def check_chain(chain: Sequence[Recipient], names: Sequence[str]) -> None:
             fine, coarse = more.view.levels.get(name, 0), less.view.levels.get(name, 0)
             if coarse < fine:
                 raise PolicyError(
-                    "{less} sees {column} at level {coarse}, more finely than {more}, who is"
+                    # Of the same k, one is before the other by the sum of levels, not by trust.
+                    "{less} sees {column} at level {coarse}, more finely than {more}, who sees it"
+                    " at level {fine}, and other columns more finely than {less}: together they"
+                    " would tell more than either view."
+                    if more.view.k == less.view.k
+                    else "{less} sees {column} at level {coarse}, more finely than {more}, who is"
                     " trusted more and sees it at level {fine}: together they would tell more"
                     " than either view.",
                     "Give {less} level {fine} or above, or {more} level {coarse} or below.",

@@ -161,7 +161,11 @@ class FrameModel(QAbstractTableModel):
 
     def texts(self, rows: Sequence[int], column: int) -> list[str]:
         """Return what is shown of a column in some rows of the view."""
-        series = self._series[column].iloc[[self.source_row(row) for row in rows]]
+        whole = self._series[column]
+        if self._order is None and isinstance(rows, range) and rows.step == 1:
+            series = whole.iloc[rows.start : rows.stop]  # in a tenth of the time
+        else:
+            series = whole.iloc[[self.source_row(row) for row in rows]]
         labels = self._labels.get(str(self._frame.columns[column]), {})
         return [
             MISSING_TEXT if missing else labels.get(value, show_value(value, localized))

@@ -177,7 +177,8 @@ class PlanProposer(QObject):
             return
         session = self._session
         session.edit(words, plan.document)
-        kind = MessageKind.GOOD if plan.is_safe else MessageKind.CAUTION
+        done = plan.is_safe and bool(plan.document.sensitive)
+        kind = MessageKind.GOOD if done else MessageKind.CAUTION
         about = Action(tr("See what changes…"), partial(self.show_plan, plan))
         undo = Action(tr("Undo"), session.undo, undoes=True)
         count = len(plan.steps)

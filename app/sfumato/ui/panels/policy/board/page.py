@@ -46,6 +46,8 @@ from sfumato.ui.widgets.responsive import Pages, RoomyScrollArea
 
 EXAMPLES_JOB: Final = "board-examples"
 TOPIC: Final = "board"
+COLUMNS_AT_ONCE: Final = 30
+"""An example of so many columns is found without the window's standing still; of more by a job."""
 
 
 class BoardPage(LazyWidget):
@@ -189,7 +191,8 @@ class BoardPage(LazyWidget):
             if spec.name in columns.table.columns
         ]
         known = [each for each in wanted if knows_example(*each, columns)]
-        if len(known) < len(wanted) and columns.table.rows <= ROWS_AT_ONCE:
+        unknown = len(wanted) - len(known)
+        if unknown <= COLUMNS_AT_ONCE and columns.table.rows <= ROWS_AT_ONCE:
             known = wanted
         elif len(known) < len(wanted):
 
