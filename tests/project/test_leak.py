@@ -10,17 +10,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.tracing import FALSE_ALARM
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
+from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.errors import NotTraceable
 from sfumato.project.verification.leak import LeakReport, read_leak, trace_file
 from tests.in_batches import in_batches
 from tests.project import test_long_release
 from tests.project.test_long_leak import VIEWS, released, told, two_recipients
 from tests.project.test_long_release import frame_of, long_of, whole_of
-from tests.project.verifying import SECRETS, a_document, a_table, new_project, release
+from tests.project.verifying import (
+    SECRETS,
+    a_document,
+    a_table,
+    levels,
+    new_project,
+    release,
+)
 from tests.project.whole_table import released_columns
 from tests.row_order import order_of
 
@@ -130,6 +139,41 @@ def test_a_found_csv_is_read_from_disk(project, tmp_path):
     assert sources(trace_file(project, in_batches(a_table()), leak, Silent())) == ["Institute B"]
     whole = read_leak(path, Silent())
     assert sources(trace_file(project, in_batches(a_table()), whole, Silent())) == ["Institute B"]
+
+
+ROUNDED = {
+    "to whole ones": lambda numbers: numbers.round(),
+    "to hundreds": lambda numbers: numbers.round(-2),
+    "to six digits": lambda numbers: numbers.map(lambda one: float(f"{one:.6g}")),
+    "to a spreadsheet's 15 digits": lambda numbers: numbers.map(lambda one: float(f"{one:.15g}")),
+    "to Stata's floats": lambda numbers: numbers.astype("float32").astype(str).astype(float),
+}
+
+
+@pytest.mark.parametrize("how", ROUNDED)
+def test_numbers_that_were_rounded_name_their_recipient_and_nobody_else(tmp_path, how):
+    document = a_document()
+    columns = [
+        ColumnSpec("income", Role.SENSITIVE, Kind.NUMERIC) if one.name == "income" else one
+        for one in document.columns
+    ]
+    noise = {"measured": "stated", "spreads": {"income": 1e3}, "covariance": [[1e6]]}
+    document = replace(
+        document,
+        columns=tuple(columns),
+        policy=(*document.policy, PolicyEntry(("income",), "gaussian", noise)),
+        recipients=tuple(
+            Recipient(name, {**levels(0.3 - 0.1 * at), "income": {"sigma_squared": 0.5 + at}})
+            for at, name in enumerate(("Clinic A", "Institute B"))
+        ),
+    )
+    with new_project(tmp_path, document) as project:
+        part = rows_of(release(project, tmp_path / "out", "Institute B"), 200, 3)
+        part["income"] = ROUNDED[how](part["income"])
+        report = trace(project, part)
+    assert sources(report) == ["Institute B"]
+    assert report.traced.rule is None
+    assert report.traced.altered < 0.2
 
 
 def test_a_file_without_perturbed_columns_says_which_are_needed(project):

@@ -22,7 +22,7 @@ import numpy as np
 import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Floats
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.disclosure.tracing import (
     FALSE_ALARM,
     LeakCounts,
@@ -42,6 +42,13 @@ _SHARES: Final = np.array([0.001, 0.01, 0.03, 0.1, 0.25, 0.5])
 """The shares of altered rows for which a way's likelihood is averaged."""
 _REFINED: Final = 6
 """For so many of the likeliest ways, the share of altered rows is sought."""
+_DIGITS: Final = 7
+"""So many digits of a number are compared at most: sums differ in the last ones, and a spreadsheet
+or Stata's floats don't keep them."""
+_LEAST_SIZE: Final = 15
+"""Smaller numbers than with so many zeros are like 0."""
+_MANY_NUMBERS: Final = 30
+"""From so many numbers on all of them end in 0 because they were rounded."""
 
 
 class MixingRule(StrEnum):
@@ -159,30 +166,62 @@ def _positions(column: ColumnCells, values: Cells) -> tuple[Positions, Positions
     """Return a leaked column and mixed values as positions in a common list."""
     leaked = column.leaked
     if column.is_number:
-        decimals = _decimals(leaked)
-        leaked, values = _rounded(leaked, decimals), _rounded(values, decimals)
+        leaked, values = rounded_as(leaked, values)
     both = np.concatenate([leaked, values])
     _, places = np.unique(both, return_inverse=True)
     return places[: len(leaked)].astype(np.int64), places[len(leaked) :].astype(np.int64)
 
 
-def _decimals(numbers: Cells) -> int | None:
-    """Return to how many decimals numbers were rounded; None where to none that can be seen."""
-    known = numbers[np.isfinite(numbers)]
-    for decimals in range(8):
-        if np.allclose(known, np.round(known, decimals), rtol=1e-12, atol=1e-12):
+def rounded_as(leaked: Cells, released: Cells) -> tuple[Cells, Cells]:
+    """Return numbers as precisely as a leaked file shows those of their size.
+
+    Whoever passes a file on may have rounded its numbers. Every explanation is compared at this
+    precision: one that alone was would speak for all releases that it takes values from.
+
+    Parameters
+    ----------
+    leaked, released
+        The file's numbers and a release's, any shapes; NaN where missing.
+    """
+    known = leaked[np.isfinite(leaked) & (leaked != 0.0)]
+    if not known.size:
+        return leaked, released
+    sizes, which = np.unique(_sizes(known), return_inverse=True)
+    decimals = np.array(
+        [_decimals(known[which == place], int(size)) for place, size in enumerate(sizes)]
+    )
+    return _rounded(leaked, sizes, decimals), _rounded(released, sizes, decimals)
+
+
+def _sizes(numbers: Cells) -> Integers:
+    """Return the power of ten that each number reaches; the least one for 0 and unknown numbers."""
+    size = np.where(np.isfinite(numbers), np.abs(numbers), 0.0)
+    exponents = np.floor(np.log10(np.clip(size, 10.0**-_LEAST_SIZE, None)))
+    return exponents.astype(np.int64)
+
+
+def _decimals(numbers: Cells, size: int) -> int:
+    """Return to how many decimals numbers of one size are rounded, as far as can be seen."""
+    most = max(_DIGITS - 1 - size, 0)
+    # A few numbers end in 0 by chance.
+    least = -size if size > 0 and len(numbers) >= _MANY_NUMBERS else 0
+    for decimals in range(least, most):
+        for some in (numbers[:_MANY_NUMBERS], numbers):
+            if not np.allclose(some, np.round(some, decimals), rtol=1e-12, atol=0.0):
+                break
+        else:
             return decimals
-    return None
+    return most
 
 
-def _rounded(numbers: Cells, decimals: int | None) -> Cells:
-    """Return numbers as they are compared: sums in another order differ in the last digits."""
-    if decimals is not None:
-        return np.round(numbers + 1e-9 * np.abs(numbers), decimals) + 0.0
-    size = np.where(np.isfinite(numbers) & (numbers != 0.0), np.abs(numbers), 1.0)
-    unit = 10.0 ** (np.floor(np.log10(size)) - 9)
-    digits: Cells = np.round(numbers / unit)
-    return digits * unit
+def _rounded(numbers: Cells, sizes: Integers, decimals: Integers) -> Cells:
+    """Return numbers rounded as those of the next size; sums differ in the last digits."""
+    place = np.searchsorted(sizes, _sizes(numbers)).clip(max=len(sizes) - 1)
+    moved, kept = numbers + 1e-12 * np.abs(numbers), decimals[place]
+    found: Cells = numbers.copy()
+    for each in np.unique(kept):
+        found[kept == each] = np.round(moved[kept == each], int(each)) + 0.0
+    return found
 
 
 def with_mixing(

@@ -20,6 +20,7 @@ from sfumato.engine.disclosure.mixed_files import (
     ColumnCells,
     mixed_likelihood,
     mixings,
+    rounded_as,
     with_mixing,
 )
 from sfumato.engine.disclosure.tracing import (
@@ -298,10 +299,23 @@ def split_by(
 
 
 def alike(released: pd.Series, leaked: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Return both columns as text where one was read as numbers and the other was not."""
-    if is_number(released) == is_number(leaked):
+    """Return both columns as text where one was read as numbers and the other was not.
+
+    Numbers are as precise as the leaked ones are, whatever was done to these.
+    """
+    if is_number(released) != is_number(leaked):
+        return as_text(released), as_text(leaked)
+    if not is_number(released):
         return released, leaked
-    return as_text(released), as_text(leaked)
+    numbers = [each.to_numpy(dtype=np.float64, na_value=np.nan) for each in (released, leaked)]
+    if any((np.abs(each) >= _EXACT).any() for each in numbers):
+        return released, leaked
+    shown, found = rounded_as(numbers[1], numbers[0])[::-1]
+    return pd.Series(shown, name=released.name), pd.Series(found, name=leaked.name)
+
+
+_EXACT: Final = 2.0**53
+"""Smaller whole numbers are exact as decimals."""
 
 
 MOST_ALIKE: Final = 1 << 21
