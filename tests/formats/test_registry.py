@@ -100,6 +100,10 @@ def test_a_file_cut_short_is_refused(tmp_path, name, share):
     [
         (b"\x7fELF" + bytes(600), "in no format that Sfumato can read"),
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "in no format that Sfumato can read"),
+        (b'{"sex": "f", "age": 31}\n{"sex": "m", "age": 40}\n' * 20, "is JSON, which"),
+        (b'[\n  {"sex": "f", "age": 31},\n  {"sex": "m", "age": 40}]', "is JSON"),
+        (b"<!DOCTYPE html>\n<table><tr><td>f</td></tr></table>", "is HTML"),
+        (b'<?xml version="1.0"?>\n<rows><sex>f</sex></rows>', "is XML"),
     ],
 )
 def test_a_file_of_no_known_format_is_refused(tmp_path, content, words):

@@ -7,7 +7,7 @@ that defines ``FORMATS`` several that are alike. Nothing else lists them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,12 @@ _PACKED: Final = (
     (re.compile(rb"Rar!\x1a\x07"), "RAR"),
 )
 """How files begin that hold others, and what packs them."""
+_NO_TABLE: Final = (
+    (re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"[^\"\n]*\"\s*:"), "JSON"),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html|table)\b[^>]*>", re.IGNORECASE), "HTML"),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*<\?xml\s"), "XML"),
+)
+"""How texts begin that are no lines of fields, though they have lines and commas."""
 _ZIP: Final = b"PK\x03\x04"
 _WORKBOOKS: Final = frozenset({"[Content_Types].xml", "mimetype"})
 """What a zip file holds one of that is a workbook."""
@@ -116,14 +122,30 @@ def format_of(path: Path) -> TableFormat:
     by_name = [item for item in readable if path.suffix.lower() in item.extensions]
     known_by_bytes = [item for item in (*by_name, *readable) if not item.last_resort]
     last_resorts = [item for item in (by_name or readable) if item.last_resort]
-    for item in (*known_by_bytes, *last_resorts):
-        if item.recognises(path, head):
-            return item
+    if (found := _recognising(known_by_bytes, path, head)) is not None:
+        return found
+    known = ", ".join(item.title for item in readable)
+    text = next((name for begin, name in _NO_TABLE if begin.match(head)), None)
+    if text is not None:
+        raise UnknownFormat(
+            "{file} is {text}, which can't be read as a table.",
+            "Save it as one of: {known}.",
+            file=path.name,
+            text=text,
+            known=known,
+        )
+    if (found := _recognising(last_resorts, path, head)) is not None:
+        return found
     if by_name:
         return by_name[0]
     raise UnknownFormat(
         "{file} is in no format that Sfumato can read.",
         "Save it as one of: {known}.",
         file=path.name,
-        known=", ".join(item.title for item in readable),
+        known=known,
     )
+
+
+def _recognising(formats: Sequence[TableFormat], path: Path, head: bytes) -> TableFormat | None:
+    """Return the first format that recognises a file; None where none does."""
+    return next((item for item in formats if item.recognises(path, head)), None)
