@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -159,6 +161,35 @@ def test_detail_is_the_share_of_the_information_that_a_coarser_column_keeps():
     assert detail_kept(fine, fine[::-1]) == pytest.approx(1.0)
     assert detail_kept(np.arange(8), np.arange(8) // 4, np.full(8, 10.0)) == pytest.approx(1 / 3)
     assert detail_kept(np.zeros(5, dtype=int), np.zeros(5, dtype=int)) == 1.0
+
+
+def test_a_suppressed_cell_keeps_no_detail_though_it_follows_from_the_value():
+    # Every value is different: which cells are hidden, whatever for, is a function of the value.
+    true, hidden = np.arange(64), np.arange(64) % 2 == 1
+    labels = np.where(hidden, 0, 1 + true // 16)
+    assert detail_kept(true, labels, hidden=hidden) == pytest.approx(0.5 * 2 / 6)
+    assert detail_kept(true, np.where(hidden, 0, 1), hidden=hidden) == 0.0
+    assert detail_kept(true, labels, hidden=np.ones(64, dtype=bool)) == 0.0
+    twice = detail_kept(true, labels, np.full(64, 2.0), hidden)
+    assert twice == pytest.approx(detail_kept(true, labels, hidden=hidden))
+
+
+def test_detail_and_what_suppression_itself_tells_are_the_whole_information():
+    random = np.random.default_rng(8)
+    for _ in range(20):
+        true, hidden = random.integers(6, size=40), random.random(40) < 0.4
+        labels = np.where(hidden, 0, 1 + true // 2)
+        told = Counter(zip(true.tolist(), hidden.tolist(), strict=True))
+        shares = {pair: count / 40 for pair, count in told.items()}
+        whose = {value: np.mean(true == value) for value in range(6)}
+        shown = {False: 1 - hidden.mean(), True: hidden.mean()}
+        own = -sum(share * np.log(share) for share in whose.values() if share)
+        by_hiding = sum(
+            share * np.log(share / (whose[value] * shown[star]))
+            for (value, star), share in shares.items()
+        )
+        kept = detail_kept(true, labels, hidden=hidden)
+        assert kept + by_hiding / own == pytest.approx(detail_kept(true, labels))
 
 
 def test_the_least_trust_that_is_worth_enough_is_found():

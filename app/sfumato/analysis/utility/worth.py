@@ -192,7 +192,8 @@ class DetailKept:
     recipient, column
         Whom, and which.
     kept
-        Mutual information of view and column over the column's entropy, from 0 to 1.
+        Mutual information of view and column in the cells that are shown, over the column's
+        entropy, from 0 to 1.
     hidden
         The share of cells that show "*".
     """
@@ -476,8 +477,10 @@ def _detail(look: ColumnView, columns: ShownColumns) -> tuple[float, float]:
     true = factorize(columns.table.column(look.name))[0].astype(np.int64) + 1
     seen = look.shown(columns.table)
     codes = columns.codes(look).astype(np.int64) + 1
-    hidden = float((seen == TOP).fillna(False).mean()) if look.view else 0.0
-    return detail_kept(true, codes), hidden
+    if not look.view:
+        return detail_kept(true, codes), 0.0
+    hidden = (seen == TOP).fillna(False).to_numpy(bool)
+    return detail_kept(true, codes, hidden=hidden), float(hidden.mean())
 
 
 def named(found: Sequence[ColumnWorth]) -> str:

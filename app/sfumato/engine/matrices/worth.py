@@ -12,7 +12,7 @@ are drawn once for a unit the same, with a unit's rows as its weight. Where rows
 by themselves, the true values' part of the variance is that between units (cluster-robust).
 
 A column that is coarsened or suppressed loses detail instead: what is kept is the mutual
-information of the two columns over the entropy of the true one.
+information of the two columns, in the cells that are shown, over the entropy of the true one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError
-from sfumato.engine.core.values import Floats, Indices
+from sfumato.engine.core.values import Flags, Floats, Indices
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 
 if TYPE_CHECKING:
@@ -242,8 +242,15 @@ def design_effect(numbers: Floats, units: Whole) -> float:
 # ----- columns that are coarsened
 
 
-def detail_kept(true: Whole, shown: Whole, weights: Floats | None = None) -> float:
+def detail_kept(
+    true: Whole, shown: Whole, weights: Floats | None = None, hidden: Flags | None = None
+) -> float:
     """Return what a coarser column keeps: mutual information over the true column's entropy.
+
+    With X the true column, Y the shown one and H whether a cell is hidden, the information of
+    both is I(X; Y) = I(X; H) + P(shown)·I(X; Y | shown). The first is left out: cells are hidden
+    for what their row shows in all columns, and where nearly every value is different whatever
+    follows from the row seems to be told of the value.
 
     Parameters
     ----------
@@ -251,6 +258,8 @@ def detail_kept(true: Whole, shown: Whole, weights: Floats | None = None) -> flo
         Codes from 0 of each row, or of each distinct row, shape (n,).
     weights
         How many records each stands for; None for one.
+    hidden
+        The cells that are suppressed, shape (n,); None for none.
 
     Returns
     -------
@@ -260,12 +269,19 @@ def detail_kept(true: Whole, shown: Whole, weights: Floats | None = None) -> flo
     own = _entropy(true, weights)
     if own <= 0.0:
         return 1.0
+    share = 1.0
+    if hidden is not None:
+        share = 1.0 - float(np.average(hidden, weights=weights))
+        if share <= 0.0:
+            return 0.0
+        true, shown = true[~hidden], shown[~hidden]
+        weights = None if weights is None else weights[~hidden]
     size = int(shown.max(initial=0)) + 1
     pairs = true.astype(np.int64) * size + shown
     if (int(true.max(initial=0)) + 1) * size > _TABLE:
         pairs = np.unique(pairs, return_inverse=True)[1]
-    told = own + _entropy(shown, weights) - _entropy(pairs, weights)
-    return min(max(told / own, 0.0), 1.0)
+    told = _entropy(true, weights) + _entropy(shown, weights) - _entropy(pairs, weights)
+    return min(max(share * told / own, 0.0), 1.0)
 
 
 def _entropy(codes: Whole, weights: Floats | None) -> float:
