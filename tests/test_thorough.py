@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import thorough
-from tests.thorough import MANY, MOST, in_turn, leave_to_ci, left_to_other_turns, some, tried
+from tests.thorough import MOST, in_turn, leave_to_ci, left_to_other_turns, some, tried
 
 
 class Case:
@@ -65,11 +65,10 @@ def test_cases_that_take_turns_are_all_tried_once_in_so_many_turns():
     assert left_to_other_turns(cases, None) == []
 
 
-def test_every_second_of_many_slow_cases_is_tried_where_a_test_says_nothing():
+def test_every_second_slow_case_is_tried_where_a_test_says_nothing():
     slow, turns = pytest.mark.slow, pytest.mark.turns(1)
     many = [Case(f"a.py::test_it[{place}]", slow) for place in range(5)]
     others = [
-        *[Case(f"a.py::test_few[{place}]", slow) for place in range(MANY - 1)],
         *[Case(f"a.py::test_quick[{place}]") for place in range(5)],
         *[Case(f"a.py::test_all[{place}]", slow, turns) for place in range(5)],
         *[Case(f"a.py::test_alone[{place}]", slow, pytest.mark.alone) for place in range(5)],
@@ -78,7 +77,7 @@ def test_every_second_of_many_slow_cases_is_tried_where_a_test_says_nothing():
     assert left == [many[1::2], many[::2]]
 
 
-@pytest.mark.parametrize(("count", "every"), [(4, 2), (5, 2), (6, 3), (8, 4), (300, MOST)])
+@pytest.mark.parametrize(("count", "every"), [(1, 2), (2, 2), (5, 2), (6, 3), (8, 4), (300, MOST)])
 def test_the_more_slow_cases_a_test_has_the_smaller_the_share_that_is_tried(count, every):
     cases = [Case(f"a.py::test_it[{place}]", pytest.mark.slow) for place in range(count)]
     kept = [set(cases) - {*left_to_other_turns(cases, turn)} for turn in range(every)]
@@ -86,9 +85,11 @@ def test_the_more_slow_cases_a_test_has_the_smaller_the_share_that_is_tried(coun
     assert set().union(*kept) == {*cases}
 
 
-def test_tests_of_one_case_are_not_all_tried_at_the_same_turn():
-    cases = [Case(f"a.py::test_{place}", pytest.mark.turns(3)) for place in range(60)]
-    kept = [60 - len(left_to_other_turns(cases, turn)) for turn in range(3)]
+@pytest.mark.parametrize(("marker", "every"), [("turns", 3), ("slow", 2)])
+def test_tests_of_one_case_are_not_all_tried_at_the_same_turn(marker, every):
+    mark = pytest.mark.turns(every) if marker == "turns" else pytest.mark.slow
+    cases = [Case(f"a.py::test_{place}", mark) for place in range(60)]
+    kept = [60 - len(left_to_other_turns(cases, turn)) for turn in range(every)]
     assert sum(kept) == 60
     assert min(kept) > 10
 

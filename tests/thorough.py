@@ -1,11 +1,11 @@
 """How much is tried each time, and how much more by CI.
 
 Somebody waits for `installer/test`: there a property is tried on some of its examples, and a test
-on some of its cases. Where ``CI=true``, all of them are tried, but of tests whose cases are many
-and alike: these say ``@pytest.mark.turns(3)``, and a run with a `SFUMATO_TEST_TURN` tries every
-third of their cases, a run with the next one others. Where a test says nothing and has `MANY` slow
-cases, every second one is tried, and of twice as many every fourth. installer/test takes the turn
-from the commit, so that a commit has the same cases whenever it is tried.
+on some of its cases. Where ``CI=true``, all examples are tried, and slow cases take turns: a run
+with a `SFUMATO_TEST_TURN` tries every second of them, and of a test that has many every third or
+fourth; a run with the next one others. A test says ``@pytest.mark.turns(3)`` where all its cases
+take turns of three, and ``@pytest.mark.turns(1)`` where all are tried each time. installer/test
+takes the turn from the commit, so that a commit has the same cases whenever it is tried.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _ALL = os.environ.get("CI") == "true"
 _TURN = os.environ.get("SFUMATO_TEST_TURN", "")
 TURN = int(_TURN) if _TURN else None
 """Which cases a run tries of many that are alike; None where it tries all."""
-MANY = 4
-"""So many slow cases of one test take turns of two, half as many more of three."""
 MOST = 4
 """Of however many cases one of so many is tried at least."""
+_FEW = 4
+"""Tests of fewer cases begin at different turns."""
 _T = TypeVar("_T")
 
 
@@ -48,8 +48,9 @@ def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -
     """Return the cases that this run leaves to others.
 
     Of a test with ``@pytest.mark.turns(3)`` one is tried of three cases that lie side by side, the
-    next one at the next turn; one of two to `MOST` of another test's slow cases where it has `MANY`
-    and more. Tests of a single case begin at different turns, or all would come at the same one.
+    next one at the next turn; of another test's slow cases one of two, or where it has six and more
+    of three, up to one of `MOST`. Tests of few cases begin at different turns, or all would come at
+    the same one.
     """
     if turn is None:
         return []
@@ -58,13 +59,13 @@ def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -
         tests[item.nodeid.partition("[")[0]].append(item)
     left: list[pytest.Item] = []
     for name, cases in tests.items():
-        begins = crc32(name.encode()) if len(cases) == 1 else 0
+        begins = crc32(name.encode()) if len(cases) < _FEW else 0
         mark = cases[0].get_closest_marker("turns")
         if mark is not None:
             taking, every = cases, mark.args[0]
         else:
             taking = [case for case in cases if _takes_long(case)]
-            every = min(len(taking) // 2, MOST) if len(taking) >= MANY else 1
+            every = min(max(len(taking) // 2, 2), MOST)
         left += [case for n, case in enumerate(taking, begins) if n % every != turn % every]
     return left
 

@@ -40,6 +40,7 @@ def shown(tmp_path_factory):
     return line
 
 
+@pytest.mark.turns(1)
 @pytest.mark.slow
 def test_the_demo_does_the_whole_work_on_the_sample(shown):
     line, out = shown, shown.folder / "demo"

@@ -44,6 +44,7 @@ def project(tmp_path, clinic):
         yield made, table
 
 
+@pytest.mark.turns(1)
 @pytest.mark.slow
 def test_every_panel_of_a_project_is_drawn_light_and_dark(themed, project, tmp_path):
     opened, table = project

@@ -119,6 +119,7 @@ def reports(keys, answers, path):
     assert keys.focus is page.html
 
 
+@pytest.mark.turns(1)
 @pytest.mark.slow
 def test_from_a_table_to_releases_and_a_report(keys, answers, ward, tmp_path):
     opens(keys, answers, ward)

@@ -95,6 +95,7 @@ def wait_until_kept(window, qtbot):
     settle(qtbot, window.session)
 
 
+@pytest.mark.turns(1)
 @pytest.mark.slow
 @skips_kills
 def test_a_killed_window_loses_nothing(window, qtbot, clinic):
