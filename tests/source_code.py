@@ -42,6 +42,7 @@ class Module:
         try:
             return ast.parse(self.text)
         finally:
+            gc.freeze()  # nor do other tests look for garbage among the trees, which stay
             if searched:
                 gc.enable()
 
