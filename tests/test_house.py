@@ -49,6 +49,20 @@ def test_no_two_classes_have_one_name():
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
+def test_frozen_dataclasses_are_made_by_the_decorator_that_compiles_nothing():
+    """The library's compiles six methods of each: a fifth of the time of a small command."""
+    compiled = [
+        f"{module.place}:{node.lineno}"
+        for module in modules("app/sfumato")
+        for node in module.tree.body
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "dataclasses"
+        and "dataclass" in {alias.name for alias in node.names}
+        and "frozen=True" in module.text
+    ]
+    assert compiled == []
+
+
 MOST_KINDS_OF_TABLE = 3
 """How often a table's kind is still asked for."""
 

@@ -7,7 +7,7 @@ Qt nor a screen is needed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +27,7 @@ from sfumato.analysis.utility.worth import RecipientWorth
 from sfumato.commands.init import MemoryRoom, document_for
 from sfumato.commands.shared.groups import names_of_recipients
 from sfumato.commands.shared.opening import read_text
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.bundles.datapackage import descriptor_from
 from sfumato.formats.bundles.packages import description_at, package_at, table_file

@@ -7,13 +7,13 @@ Workers need Sfumato, pandas, pyarrow, numpy and cryptography, and the keys in t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.project.release import engine
 from sfumato.project.release.batches import batch_of_frame
 from sfumato.project.release.engine import EngineRows, Work

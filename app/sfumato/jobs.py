@@ -13,7 +13,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from PySide6.QtCore import (
 )
 
 from sfumato.engine.core.errors import Cancelled, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Callback, Context
 from sfumato.formats.memory import give_memory_back
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.project.release import engine
 from sfumato.project.release.engine import ClassTotals, EngineRows, EngineTable, Work
 from sfumato.project.release.plan import Plan

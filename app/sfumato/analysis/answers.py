@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, StrEnum
 from typing import Any, Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.formats.language import grouped, localized, said
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from sfumato.analysis.answers import Answer, Severity
@@ -34,6 +34,7 @@ from sfumato.analysis.questions import all_questions
 from sfumato.analysis.readiness.column_checks import linked_units
 from sfumato.analysis.readiness.readiness_checks import linked_rows, unique_records
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from sfumato.analysis.disclosure.record_losses import RecordLosses
 from sfumato.analysis.readiness.readiness import looked_at
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.unperturbed.open_columns import OpenAnswer, answer_open_columns
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.repeated_units import RepeatedUnit
 from sfumato.engine.table.table import Attribute

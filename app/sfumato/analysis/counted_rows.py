@@ -8,12 +8,13 @@ leaves beside them is told apart once, too: rows that it shows alone are alone u
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Integers
 from sfumato.engine.generalization.cells import hides
 from sfumato.engine.generalization.coded import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from sfumato.analysis.shown_columns import ColumnView, ShownColumns
 from sfumato.analysis.unperturbed.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.unperturbed.open_figures import BINS, NAMED, OpenFigure, divisible
 from sfumato.engine.core.columns import Binning, Coding, Kind, Role
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called

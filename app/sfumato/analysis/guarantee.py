@@ -10,12 +10,12 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sfumato.analysis.disclosure.pooled_rows import PooledRows, worst_pooled
 from sfumato.analysis.unperturbed.open_columns import OpenAnswer
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise, Settings

@@ -6,7 +6,7 @@ Nothing else releases: what the check finds grave keeps a release back, whoever 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.analysis.answers import Severity
@@ -22,6 +22,7 @@ from sfumato.analysis.readiness.readiness import (
 from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.analysis.utility.worth import RecipientWorth, weigh_worth
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise

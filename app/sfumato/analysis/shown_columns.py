@@ -11,7 +11,7 @@ import math
 import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from sfumato.analysis.utility.worth_figures import (
 )
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec
 from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize
 from sfumato.engine.randomness.keys import KeyRing

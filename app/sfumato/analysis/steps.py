@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from sfumato.analysis.editions.since_release import SinceRelease, since_releases
 from sfumato.analysis.guarantee import Guarantee, promise_is_empty
 from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import unit_refusal

@@ -6,7 +6,7 @@ import math
 import os
 from argparse import Namespace
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.opening import MEMORY, READING, read_text, stated_reading
 from sfumato.commands.shared.remarks import lines_of
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.language import know_columns, said, worded
 from sfumato.project.errors import ProjectExists
@@ -103,6 +104,9 @@ class MemoryRoom:
     memory: float = math.inf
 
 
+_ANY_ROOM = MemoryRoom()
+
+
 def _source_in(arguments: Namespace) -> tuple[Place, dict[str, Any]]:
     """Return where the table is, and what the arguments say of how it is read."""
     from sfumato.formats.reading import detect_options, place_of
@@ -137,7 +141,7 @@ def document_for(
     units: Sequence[str] = (),
     unit_rows: int | None = None,
     chosen: Mapping[str, Any] = MappingProxyType({}),
-    room: MemoryRoom = MemoryRoom(),
+    room: MemoryRoom = _ANY_ROOM,
 ) -> TableRead:
     """Return the document that rules make of a table, checked as a release would check it.
 

@@ -8,10 +8,11 @@ taken back by itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import Enum
 from typing import Any, Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.formats.errors import Way
 from sfumato.formats.notes import Note

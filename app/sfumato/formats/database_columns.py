@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.columns.arrays import ArrowColumn, in_stated_order
 from sfumato.formats.columns.exact import first_altered
 from sfumato.formats.columns.parsing import holds_zones

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.columns.arrays import Mask

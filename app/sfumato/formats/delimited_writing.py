@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import made_ahead, made_side_by_side
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table

@@ -9,10 +9,11 @@ import csv
 import io
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.hierarchies import (
     Hierarchy,

@@ -8,10 +8,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.errors import BadOptions, Way, WrongEncoding
 from sfumato.formats.files import opening
 from sfumato.formats.options import ReadOptions

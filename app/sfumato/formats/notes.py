@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, Final, cast
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, filled
 from sfumato.formats.errors import Way
 from sfumato.formats.options import ReadOptions

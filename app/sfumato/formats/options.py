@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import StrEnum
 from typing import Any, Final, cast
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.errors import BadOptions
 
@@ -230,7 +231,7 @@ class ReadOptions:
     escape: str = _setting("", "before a character that is meant literally, or none", "MARK")
     decimal: str = _setting(".", "the mark in decimal numbers: point or comma", "MARK")
     thousands: str = _setting("", "between groups of three digits: a character, or none", "MARK")
-    date_order: DateOrder = _setting(DateOrder.YEAR_FIRST, "how dates are written")  # noqa: RUF009
+    date_order: DateOrder = _setting(DateOrder.YEAR_FIRST, "how dates are written")
     header: bool = _setting(True, "whether the first row holds the columns' names")
     layout: tuple[str, ...] = _setting(
         (), "a file that says where the columns of a text of fixed width stand", "FILE", file=True
@@ -255,7 +256,7 @@ class ReadOptions:
         "true: as `missing_reasons` with values, in projects of an earlier version",
         in_rules_only=True,
     )
-    missing_reasons: ReasonsKept = _setting(  # noqa: RUF009
+    missing_reasons: ReasonsKept = _setting(
         ReasonsKept.DROPPED,
         "what becomes of reasons why values are missing, in SPSS, Stata and SAS files",
     )
@@ -267,27 +268,25 @@ class ReadOptions:
     column_missing: Mapping[str, tuple[str, ...]] = _setting(
         {}, "a text or number that means a missing value in one column", "COLUMN=TEXT"
     )
-    hidden: Hidden = _setting(  # noqa: RUF009
+    hidden: Hidden = _setting(
         Hidden.LEAVE_OUT, "the rows, columns and cells that a workbook does not show"
     )
-    merged: MergedCellRule = _setting(  # noqa: RUF009
+    merged: MergedCellRule = _setting(
         MergedCellRule.EVERY_ROW, "where the value of a workbook's merged cells stands"
     )
-    shown_dates: ShownDates = _setting(  # noqa: RUF009
+    shown_dates: ShownDates = _setting(
         ShownDates.AS_SHOWN,
         "dates of which a workbook shows the day, the month or the year alone",
     )
-    error_cells: ErrorCells = _setting(  # noqa: RUF009
-        ErrorCells.MISSING, "a workbook's errors, such as #N/A"
-    )
+    error_cells: ErrorCells = _setting(ErrorCells.MISSING, "a workbook's errors, such as #N/A")
     any_size: bool = _setting(
         False, "read a file that unpacks to far more than its size lets one expect"
     )
     column_types: Mapping[str, ColumnType] = _setting({}, "the type of a column", "COLUMN=TYPE")
-    ragged_rows: RaggedRows = _setting(  # noqa: RUF009
+    ragged_rows: RaggedRows = _setting(
         RaggedRows.REFUSE, "what becomes of rows with too many or too few fields"
     )
-    bad_values: BadValues = _setting(  # noqa: RUF009
+    bad_values: BadValues = _setting(
         BadValues.REFUSE, "what becomes of values that don't have their column's type"
     )
     column_bad_values: Mapping[str, BadValues] = _setting(

@@ -8,11 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.options import DELIMITERS, DateOrder, ReadOptions
 
 Records = Sequence[Sequence[str]]

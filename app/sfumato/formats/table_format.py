@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import Period
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Integers

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sfumato.analysis.disclosure.person_found import PersonBelief
 from sfumato.analysis.other_holders.class_beliefs import BeliefData, BeliefGrowth
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats
 from sfumato.plots.axes import (
     fit_percent_ticks,

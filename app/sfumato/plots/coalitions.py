@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.analysis.coalitions.coalitions import CoalitionAnswer
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.coalition_risk import AddedRecipient, GrowthPoint
 from sfumato.engine.disclosure.record_risk import BINS, RecordRisk

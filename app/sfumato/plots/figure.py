@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +20,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
 
 from sfumato.analysis.answers import AnswerFigure
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Bytes
 from sfumato.plots.style import PlotStyle
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.generalization.risk import PopulationBasis, Risk, SizeShare
 from sfumato.plots.axes import (

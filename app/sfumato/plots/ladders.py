@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.analysis.disclosure.record_path import RecordPath
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import number_text, plain
 from sfumato.formats.language import localized
 from sfumato.plots.axes import name_axes, name_rows, name_ticks, plot, shorten, write

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
 
 from sfumato.analysis.previews.previewed_numbers import DistributionData, ScatterData
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats
 from sfumato.formats.language import shown
 from sfumato.plots.axes import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sfumato.analysis.coalitions.pooled_numbers import NumbersCoalition
 from sfumato.analysis.disclosure.pooled_rows import PooledRows
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.plots.axes import (

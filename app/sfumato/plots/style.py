@@ -7,10 +7,10 @@ The window makes a `PlotStyle` from its theme; tests and the command line may us
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import details_apart, filled
 from sfumato.formats.language import columns_known, localized, quoted
 

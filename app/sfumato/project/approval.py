@@ -16,12 +16,13 @@ import hashlib
 import hmac
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.project.document.model import Document, TableSource, canonical_json, to_plain
 from sfumato.project.errors import (

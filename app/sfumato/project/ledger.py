@@ -19,7 +19,7 @@ import hmac
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from functools import cached_property
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.bundles.contents import KEYED_ORDER, TABLE_ORDER
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import (

@@ -10,8 +10,9 @@ Only what the project's seal covers is acted on, and only folders of the project
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence
 from sfumato.project.ledger import EntryKind, Ledger
 from sfumato.project.store.database import Database

@@ -7,9 +7,10 @@ sheet takes the place of the one before. Copies of the project from before still
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.project.errors import (
     PassphraseError,
     WrongPassphrase,

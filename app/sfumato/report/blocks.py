@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from PySide6.QtGui import QImage
 
 from sfumato.analysis.answers import Answer
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, as_sentence, joined, set_apart
 from sfumato.formats.language import said
 from sfumato.plots.figure import PlotFigure, builder

@@ -6,11 +6,11 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.language import page_path
 from sfumato.resources import resource_path
 

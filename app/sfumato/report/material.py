@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import partial
 
@@ -28,6 +28,7 @@ from sfumato.analysis.tables.generalized_table import check_publication
 from sfumato.analysis.unperturbed.open_columns import OpenAnswer, answer_open_columns
 from sfumato.engine.core.columns import Leaves
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Attribute

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from itertools import count
 from typing import Final
+
+from sfumato.engine.core.frozen import dataclass
 
 _REFERENCE: Final = re.compile(rb"\b(\d+) 0 R\b")
 _RESOURCES: Final = (b"ColorSpace", b"ExtGState", b"Pattern", b"Font", b"XObject")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 import sfumato
+from sfumato.engine.core.frozen import dataclass
 
 LIBRARIES: Final = {
     "PySide6-Essentials": "LGPL-3.0",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ from sfumato.analysis.coalitions.holdings import (
 )
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, formatted, small_number
 from sfumato.engine.disclosure.best_guess import restored_alone, restored_without

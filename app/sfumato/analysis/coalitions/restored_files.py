@@ -6,7 +6,7 @@ These are made again from the key, record by record, and are for nobody but the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind
 from sfumato.analysis.coalitions.coalitions import difference_told
 from sfumato.analysis.coalitions.holdings import Holding, called
 from sfumato.engine.core.columns import Codes, Value
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.realized_risk import RealizedRisk, RealizedRisks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from sfumato.analysis.shown_columns import ColumnView, CountedColumns, ShownColu
 from sfumato.analysis.unperturbed.open_figures import has_numbers, whole_codes, whole_numbers
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
 from sfumato.engine.core.wording import Sentence, listed

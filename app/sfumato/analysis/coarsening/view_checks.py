@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -26,6 +26,7 @@ from sfumato.analysis.shown_columns import (
     look_of,
 )
 from sfumato.engine.core.errors import DiversityError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.cells import CellCosts, cells_hidden, hides

@@ -7,7 +7,7 @@ Records that agree on them are a micro group.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ import scipy
 from sfumato.analysis.all_rows import AllRows, RowsPart
 from sfumato.engine.core.columns import Codes, Domain
 from sfumato.engine.core.errors import PolicyError, TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Integers, smallest_unsigned
 from sfumato.engine.core.wording import Sentence, as_sentence, listed

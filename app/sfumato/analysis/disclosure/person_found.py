@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from sfumato.analysis.answers import (
     Severity,
 )
 from sfumato.analysis.disclosure.person_rows import KnownFact
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -24,6 +24,7 @@ import pandas as pd
 from sfumato.analysis.all_rows import AllRows, RowsPart
 from sfumato.engine.core.columns import ColumnSpec, Kind
 from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags, Floats, factorize, plain
 from sfumato.engine.generalization.cells import WHOLE, CellMasks, hides

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 
 from sfumato.analysis.coalitions.holdings import Holding, ReleaseBasis, holdings_of
 from sfumato.engine.core.columns import Role
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.pooled_rows import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ import pandas as pd
 from sfumato.analysis.all_rows import AllRows, RowsPart
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.traceability import CONFIDENCE, TableRows, Traceability, traceability

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 
 from sfumato.analysis.all_rows import AllRows, RowsPart
 from sfumato.engine.core.errors import LevelError, PolicyError, TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry

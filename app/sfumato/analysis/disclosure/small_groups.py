@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -30,6 +30,7 @@ from sfumato.engine.core.errors import (
     PolicyError,
     SfumatoError,
 )
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import Sentence, joined

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind
 from sfumato.analysis.other_holders.composition import Beside
 from sfumato.engine.core.errors import DiversityError, PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, about_number, formatted

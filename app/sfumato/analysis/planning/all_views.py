@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 from sfumato.analysis.coarsening.columns_left import KeptColumns, kept_columns
 from sfumato.analysis.coarsening.undone_views import GivenBack, given_back
@@ -11,6 +10,7 @@ from sfumato.analysis.coarsening.views import SeenBy, seen_together, uncoarsened
 from sfumato.analysis.guarantee import AllTogether, together_of
 from sfumato.analysis.readiness.readiness import attributes_in
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.project.document.model import Document

@@ -9,7 +9,7 @@ and go into no message, log or report.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -23,6 +23,7 @@ from sfumato.analysis.unperturbed.open_columns import OpenAnswer
 from sfumato.analysis.utility.worth import ColumnWorth, behind_of, columns_worth
 from sfumato.engine.core.columns import ColumnSpec, Leaves, Role, leaves_unperturbed
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.best_guess import (

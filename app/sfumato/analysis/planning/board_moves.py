@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from sfumato.analysis.coarsening.views import with_level
 from sfumato.analysis.planning.board import BoardCell, ColumnExample
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Statement
 from sfumato.engine.table.table import Attribute

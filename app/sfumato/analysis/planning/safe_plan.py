@@ -11,7 +11,7 @@ what the others have to weigh, and each of them takes seconds where columns are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from sfumato.analysis.coarsening.columns_left import kept_columns
@@ -50,6 +50,7 @@ from sfumato.analysis.utility.unit_price import price_in
 from sfumato.analysis.utility.worth import RecipientWorth, weigh_worth
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.matrices.worth import USEFUL

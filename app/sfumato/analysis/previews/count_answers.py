@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import scipy
@@ -13,6 +13,7 @@ from sfumato.analysis.answers import Answer, AnswerFigure, AnswerTable, CellKind
 from sfumato.analysis.disclosure.attacker import Attacked, Exposure, exposure, released_values
 from sfumato.analysis.disclosure.small_groups import RiskSubject
 from sfumato.engine.core.errors import EstimationError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value
 from sfumato.engine.core.wording import Sentence, listed

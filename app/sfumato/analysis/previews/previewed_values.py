@@ -6,7 +6,7 @@ What is released of some rows or of all is what a release would hold, made in th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from sfumato.analysis.utility.worth import ColumnWorth, columns_worth
 from sfumato.analysis.utility.worth_figures import RecordsBehind, records_behind
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import EstimationError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.estimate import Target, estimate_frequencies, record_utility

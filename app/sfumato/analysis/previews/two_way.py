@@ -8,7 +8,7 @@ P₁ ⊗ P₂: the shares of their combinations follow from those that are relea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, cast
 
 import numpy as np
@@ -26,6 +26,7 @@ from sfumato.analysis.previews.previewed_values import (
 from sfumato.analysis.shown_columns import LeavingColumns, look_of
 from sfumato.engine.core.columns import Codes, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.estimate import Target, estimate_frequencies

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sfumato.analysis.answers import Answer
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, as_sentence
 
 if TYPE_CHECKING:

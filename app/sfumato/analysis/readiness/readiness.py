@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from sfumato.analysis.answers import Severity
@@ -30,6 +30,7 @@ from sfumato.analysis.shown_columns import CountedColumns, ShownColumns
 from sfumato.analysis.unperturbed.open_figures import left_out, made_coarser, protected_too
 from sfumato.engine.core.columns import Coding, Kind
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.keys import KeyRing

@@ -6,7 +6,7 @@ is empty. A release whose statistics are no use is worthless. What is to be look
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, StrEnum
 from typing import Final
 
@@ -14,6 +14,7 @@ from sfumato.analysis.answers import Severity
 from sfumato.analysis.coarsening.undone_views import UNDONE_VIEW
 from sfumato.analysis.findings import APPROVAL, TOTAL_EPSILON, WORTH, About, Finding
 from sfumato.analysis.readiness.readiness_checks import CLASS_SIZES
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, formatted, listed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from sfumato.analysis.findings import APPROVAL, TOTAL_EPSILON, About, Finding
 from sfumato.analysis.readiness.readiness import accepted_for, accepting, require_ready
 from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.ladders.counts import Counts, half_width_of_sum

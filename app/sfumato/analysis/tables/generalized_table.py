@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from sfumato.analysis.guarantee import asked_instead
 from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import joined
 from sfumato.engine.generalization.checker import PublicationCheck

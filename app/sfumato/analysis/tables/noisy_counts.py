@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sfumato.analysis.answers import Answer, AnswerFigure, Severity
 from sfumato.analysis.disclosure.attacker import Attacked
 from sfumato.analysis.disclosure.group_answer import groups_table
 from sfumato.analysis.disclosure.small_groups import RiskSubject
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence

@@ -7,7 +7,7 @@ exact table, and so for the custodian alone: nothing of it goes to outsiders.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Final
 
@@ -26,6 +26,7 @@ from sfumato.analysis.unperturbed.open_figures import (
 )
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Integers, rounded_down
 from sfumato.engine.core.wording import Sentence, joined

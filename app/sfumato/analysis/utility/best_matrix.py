@@ -6,7 +6,7 @@ their value and what shares are worth, for the matrix may keep more and tell les
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.analysis.utility.mechanism_choice import WeighedColumns, in_records
 from sfumato.analysis.utility.worth_figures import RecordsBehind
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms.adoption import adopted_in, on_no_ladder
 from sfumato.engine.mechanisms.base import Mechanism, Settings, Statement

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from sfumato.analysis.utility.mechanism_choice import compare_mechanisms, in_rec
 from sfumato.analysis.utility.worth import columns_worth
 from sfumato.analysis.utility.worth_figures import RecordsBehind, records_behind
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called

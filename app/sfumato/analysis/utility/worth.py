@@ -9,7 +9,7 @@ keeps the same ε and is worth more. What a figure means is said in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from sfumato.analysis.utility.worth_figures import (
 )
 from sfumato.analysis.utility.worth_helps import Help, helps_for
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed

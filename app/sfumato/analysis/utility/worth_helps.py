@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from sfumato.analysis.utility.mechanism_choice import (
@@ -16,6 +15,7 @@ from sfumato.analysis.utility.mechanism_choice import (
     options_for,
 )
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.worth import USEFUL, least_reaching
 from sfumato.engine.mechanisms import mechanism_called

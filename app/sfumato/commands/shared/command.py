@@ -14,12 +14,12 @@ import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Callback, Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, translated, worded

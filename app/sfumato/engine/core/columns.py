@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import (
     Codes,
     Flags,

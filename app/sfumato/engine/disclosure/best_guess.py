@@ -7,12 +7,12 @@ counts them here: over all outcomes, over outcomes that were drawn, or over the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats, Indices, distinct
 from sfumato.engine.matrices.hadamard_matrix import HadamardMatrix

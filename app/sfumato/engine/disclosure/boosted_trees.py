@@ -10,13 +10,14 @@ gradients (Iosipoi and Vakhrushev 2022), its leaves hold a step for every outcom
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Bytes, Flags, Floats, Indices, Integers
 from sfumato.engine.randomness.keys import uniforms

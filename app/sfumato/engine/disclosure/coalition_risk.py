@@ -31,10 +31,10 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Integers
 from sfumato.engine.disclosure.best_guess import Restoration, restored_alone, weight_of_best

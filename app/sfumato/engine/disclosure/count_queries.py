@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -35,6 +35,7 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Floats, Integers, Value, plain
 from sfumato.engine.disclosure.grouped_values import GroupedValues

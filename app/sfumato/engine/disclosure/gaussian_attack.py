@@ -24,13 +24,13 @@ whatever is known of X.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.values import Floats, distinct_columns
 from sfumato.engine.disclosure.noise_law import NoiseLaw

@@ -16,7 +16,7 @@ Han and Fu 2012, Figs. 2 and 4): all four start from one setting and move one pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -26,6 +26,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Binning
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.core.wording import Sentence

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Final
 
@@ -14,6 +14,7 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.disclosure.group_privacy import DistinctCells
 from sfumato.engine.disclosure.resampled_law import ResampledLaw

@@ -12,7 +12,7 @@ named with a probability of at most `FALSE_ALARM`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from itertools import combinations
 from math import log
@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.disclosure.tracing import (

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, rounded_down
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.keys import uniforms

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeVar
 
 import numpy as np
 import scipy
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers

@@ -7,13 +7,14 @@ hold the record's own value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Bytes, Flags, Floats, Indices, Integers
 from sfumato.engine.disclosure.boosted_trees import Bins, Placed, bins_of
 from sfumato.engine.randomness.keys import uniforms

@@ -26,12 +26,13 @@ weights of the records.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Indices, Integers
 from sfumato.engine.disclosure.best_guess import weight_of_best
 from sfumato.engine.disclosure.gaussian_attack import Prior

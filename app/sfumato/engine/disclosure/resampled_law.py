@@ -22,7 +22,7 @@ is exact but for rounding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -31,6 +31,7 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.disclosure.group_tails import (

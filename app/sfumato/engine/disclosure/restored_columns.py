@@ -14,13 +14,13 @@ Columns of many numbers are known by their values, and by bins of their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
 
 SCREENED: Final = 4_096

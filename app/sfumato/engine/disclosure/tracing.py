@@ -26,12 +26,13 @@ counts as the part of a draw that it is, or a household of nine would speak with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Floats, Integers, distinct
 

@@ -22,13 +22,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.generalization.others import HolderClasses
 

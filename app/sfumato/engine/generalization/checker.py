@@ -11,7 +11,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import singledispatch
 
@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Integers, Value, plain
 from sfumato.engine.generalization.counts_checker import LabelledCounts, LabelledTable, fewest_left
 from sfumato.engine.generalization.criteria import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Final
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError, LatticeSizeError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
 from sfumato.engine.core.wording import about_number
 from sfumato.engine.generalization.hierarchies import TOP, Hierarchy

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Value
 
 Labels = tuple[str, ...]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Flag, StrEnum, auto
 from functools import cached_property
 from typing import ClassVar, Final
@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Integers, Words
 from sfumato.engine.core.wording import Sentence, formatted, listed
 

@@ -18,13 +18,14 @@ possible for a person stay as many from edition to edition.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.generalization.coded import IntArray
 from sfumato.engine.generalization.others import HolderClasses

@@ -8,12 +8,12 @@ itself, which rules most levels out, and examines the rest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.generalization.criteria import (

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Integers
 
 Node = tuple[int, ...]

@@ -17,12 +17,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.generalization.cells import WHOLE

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
 from typing import Final
@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Indices, Integers, Value, factorize, plain
 from sfumato.engine.generalization.coded import IntArray, mixed_radix
 from sfumato.engine.generalization.criteria import (

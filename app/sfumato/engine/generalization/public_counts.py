@@ -21,13 +21,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 import scipy
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Indices, Integers
 from sfumato.engine.generalization.beliefs import all_people
 from sfumato.engine.generalization.coded import QuasiIdentifier

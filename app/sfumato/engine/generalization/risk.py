@@ -16,7 +16,7 @@ A `Population` holds how many of the people that the table's belong to are in ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -26,6 +26,7 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.generalization.coded import CodedTable, IntArray, mixed_radix
 from sfumato.engine.generalization.criteria import Suppressed

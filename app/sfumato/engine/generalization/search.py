@@ -24,13 +24,14 @@ records), which survives growth. Nodes are searched by that first, and each that
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import Criterion, KAnonymity, Need, needs_of

@@ -16,13 +16,14 @@ people may be others, so that n is unknown and nothing is least.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Indices, Integers
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.coded import CodedTable, QuasiIdentifier

@@ -12,7 +12,7 @@ what is left is grouped and tested as ever, so the answer stays exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Final, TypeVar
 
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, summed
 from sfumato.engine.generalization.criteria import (

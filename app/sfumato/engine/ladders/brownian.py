@@ -30,13 +30,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import Worker, in_stretches
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers, Words

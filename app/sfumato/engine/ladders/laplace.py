@@ -43,7 +43,7 @@ last bit are used, so that every machine releases the same.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from decimal import Context as Digits
 from decimal import Decimal
 from enum import IntEnum
@@ -55,6 +55,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import Worker, in_stretches
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Bytes, Flags, Floats, Indices, Integers, Words

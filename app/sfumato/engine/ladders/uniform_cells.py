@@ -28,7 +28,6 @@ them, and codes evenly from a domain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import IntEnum
 from fractions import Fraction
@@ -39,6 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Bytes, Indices, Words
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher
 

@@ -20,7 +20,6 @@ equation: recipients can compute them with nothing but arithmetic, and do
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from statistics import NormalDist
 from typing import Final, NamedTuple
@@ -29,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 

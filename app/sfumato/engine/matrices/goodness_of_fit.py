@@ -10,12 +10,12 @@ nothing about the law changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Codes, Floats, Integers, count_codes
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.hadamard_matrix import HadamardMatrix

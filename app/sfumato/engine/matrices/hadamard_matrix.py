@@ -18,13 +18,12 @@ with little communication" (AISTATS 2019); there, levels of trust are not connec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import EstimationError, LadderError, PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers, smallest_unsigned
 from sfumato.engine.matrices.matrix import (
     NEARLY_SINGULAR,

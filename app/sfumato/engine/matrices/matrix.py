@@ -13,7 +13,6 @@ A `DenseMatrix` is given by its entries, such as one of a release made elsewhere
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -21,6 +20,7 @@ import numpy as np
 import scipy
 
 from sfumato.engine.core.errors import EstimationError, LadderError, PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Indices
 from sfumato.engine.matrices.privacy import epsilon_of_gamma, rho2_of_gamma
 

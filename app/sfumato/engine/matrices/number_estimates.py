@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import scipy
 
 from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.matrices.estimate import Target
 

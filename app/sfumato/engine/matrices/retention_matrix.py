@@ -12,12 +12,11 @@ combination's value of the attribute that is asked about, shape (m,).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Indices
 from sfumato.engine.matrices.matrix import (
     MOST_FORBIDDING,

@@ -18,13 +18,13 @@ information of the two columns, in the cells that are shown, over the entropy of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Indices
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 

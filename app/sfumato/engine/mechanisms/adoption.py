@@ -24,13 +24,14 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags, Indices, is_number
 from sfumato.engine.mechanisms.base import Adopted, Check, Mechanism, ReleaseRequest, Settings

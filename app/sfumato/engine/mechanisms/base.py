@@ -7,7 +7,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -16,6 +16,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Domain, Kind
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Words
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.matrices.privacy import left_over

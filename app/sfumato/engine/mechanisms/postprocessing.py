@@ -21,13 +21,13 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import (

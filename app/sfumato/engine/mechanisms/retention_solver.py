@@ -16,12 +16,12 @@ in O(log m).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.matrices.privacy import retention_for_gamma
 

@@ -11,11 +11,11 @@ import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import is_number
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.randomness.noisy_statistics import LARGEST_EPSILON, SMALLEST_EPSILON

@@ -12,13 +12,13 @@ density is decided with an exponential; its last bit matters once in about 1e17 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cache
 from typing import Final
 
 import numpy as np
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers, Words
 
 Rows = Indices

@@ -15,7 +15,6 @@ made with it. Pseudonyms are made with it, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Final
@@ -26,6 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Bytes, Indices, Integers, Words, factorize
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher, KeyRing

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats, Integers, Value, Words, distinct, factorize, plain
 from sfumato.engine.core.wording import Sentence, listed

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Value
 from sfumato.engine.table.table import Table, companions
 

@@ -13,7 +13,7 @@ import datetime as dt
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import ROUND_FLOOR, Decimal
 from enum import StrEnum
 from functools import cache
@@ -25,6 +25,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Binning, Coding
 from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import NAMES, Period
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.values import Floats, Indices, Integers, Value, factorize, plain

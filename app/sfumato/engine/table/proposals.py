@@ -11,10 +11,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import DURATIONS, NAMES
 from sfumato.engine.table.profile import QUANTILES, ColumnProfile, profile_columns
 from sfumato.engine.table.table import Table

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats, Indices, Integers, factorize
 from sfumato.engine.core.wording import Sentence, listed

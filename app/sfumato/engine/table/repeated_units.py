@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Indices, Integers, factorize
 from sfumato.engine.table.combinations import class_counts, value_marks

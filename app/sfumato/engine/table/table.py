@@ -8,7 +8,7 @@ what it shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Final, Protocol, cast
 
@@ -17,6 +17,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes, ColumnSpec, Domain, Kind, MissingRule, Role, Value
 from sfumato.engine.core.errors import DomainError, PolicyError, SfumatoError, TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import Period
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers, Words, count_codes
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, find_column
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms.base import Promise, PublishedFacts
 from sfumato.engine.table.table import Table

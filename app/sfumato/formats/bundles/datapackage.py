@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import Period, begins_of
 from sfumato.engine.core.values import Value, plain
 from sfumato.engine.core.wording import Sentence

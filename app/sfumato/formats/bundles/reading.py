@@ -16,7 +16,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -26,6 +25,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import Table

@@ -27,11 +27,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from string import Template
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role, Value, names_of
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import NAMES
 from sfumato.engine.core.wording import Sentence, set_apart
 from sfumato.engine.mechanisms.base import PromiseFigure

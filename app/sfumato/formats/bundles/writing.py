@@ -15,11 +15,11 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from sfumato.engine.core.columns import Role, names_of
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.bundles import DATAPACKAGE_NAME

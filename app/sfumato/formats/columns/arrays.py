@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.formats.columns.exact import EXACT_DIGITS, is_inexact, with_same_digits
 from sfumato.formats.columns.parsing import in_seconds, within_years

@@ -7,13 +7,13 @@ cost. Only where a column may hold a number in two ways are its distinct texts l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Bytes
 from sfumato.formats.columns.parsing import (
     Offsets,

@@ -7,7 +7,7 @@ text. Where the custodian fixed the type, such texts are read as what they say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Bytes, Integers
 from sfumato.formats.options import ColumnType, DateOrder, ReadOptions
 

@@ -6,7 +6,7 @@ What a format does not show is cut off here, so that nothing finer can leave in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import (
     DURATIONS,
     MONTH_NAMES,

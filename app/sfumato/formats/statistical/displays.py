@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 from typing import Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import Period
 from sfumato.formats.notes import Note
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.encodings import (
     ENOUGH_BYTES,

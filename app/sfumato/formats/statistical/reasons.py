@@ -9,7 +9,7 @@ from __future__ import annotations
 import string
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.table.table import MissingReasons, Range, Table

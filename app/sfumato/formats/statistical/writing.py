@@ -7,7 +7,7 @@ import os
 import unicodedata
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import Value
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import Period, begins_of
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import factorize, plain

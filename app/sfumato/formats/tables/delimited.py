@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import side_by_side
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence

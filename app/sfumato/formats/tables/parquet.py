@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence

@@ -9,9 +9,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import DURATIONS, Period
 
 MOST_ROWS: Final = 1_048_576

@@ -9,9 +9,10 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
+
+from sfumato.engine.core.frozen import dataclass
 
 MOST_SHEET_ROWS: Final = 1_048_576
 _EARLIEST: Final = (1980, 1, 1, 0, 0, 0)

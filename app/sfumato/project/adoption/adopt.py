@@ -10,10 +10,11 @@ beside another release may know more than the most trusted of the two.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, as_sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called

@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from secrets import token_bytes
 from typing import IO, Any, Final, Protocol, Self
@@ -23,6 +23,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Codes, Domain, Value
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Flags, factorize, smallest_unsigned

@@ -6,7 +6,6 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import MISSING_LABEL, ColumnSpec, Domain, Role
 from sfumato.engine.core.errors import DomainError, PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.ladders.counts import (
     MOST_ROWS,

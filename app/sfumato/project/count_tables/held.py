@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from types import MappingProxyType
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.project.ledger import Entry, EntryKind, Withdrawal, tampered_at, withdrawal_in
 
 

@@ -11,12 +11,12 @@ import hashlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats
 from sfumato.engine.ladders.counts import (

@@ -7,11 +7,12 @@ table; the file itself stays where it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from sfumato.engine.core.columns import Value
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.adoption import ADOPTED, adopted_in
 from sfumato.engine.mechanisms.base import Settings

@@ -10,7 +10,7 @@ ladder, so that pooling tells no more, and every file has values of its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Final
@@ -28,6 +28,7 @@ from sfumato.engine.core.columns import (
     Role,
 )
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism, Settings, Statement

@@ -7,11 +7,11 @@ import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import is_number
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.mechanisms import mechanism_called

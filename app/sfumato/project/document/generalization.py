@@ -7,12 +7,13 @@ be told from others by the public columns (`sfumato.engine.generalization`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Value
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.generalization.criteria import (

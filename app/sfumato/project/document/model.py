@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role, Value
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.generalization.hierarchies import Recipe, recipe_from_dict
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.formats.databases import Place, place_of

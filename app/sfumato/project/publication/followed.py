@@ -13,13 +13,14 @@ from __future__ import annotations
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from json import loads
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.criteria import DistinctDiversity, KAnonymity, Suppressed

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.criteria import Criterion, InformedDiversity, narrowed_already

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from secrets import token_bytes
 
@@ -17,6 +17,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import DiversityError, TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Flags, Value
 from sfumato.engine.generalization.checker import PublicationCheck, PublishedRows

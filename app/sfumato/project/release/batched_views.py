@@ -10,7 +10,7 @@ disk which unit each row belongs to, and they are counted a few units at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from secrets import token_bytes
 from typing import Final
@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.generalization.cells import MOST_COLUMNS, CellMasks, hides, of_columns

@@ -18,7 +18,6 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_bytes
 from typing import IO, Final
@@ -30,6 +29,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.record_ids import NAMED_ROWS, repeated_key

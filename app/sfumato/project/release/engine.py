@@ -10,13 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.project.release.group_shuffle import group_columns, grouped_entries, shown_alone_by
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (

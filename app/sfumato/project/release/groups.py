@@ -9,7 +9,7 @@ values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.core.errors import PolicyError, TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.mechanisms import mechanism_called

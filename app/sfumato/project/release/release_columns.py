@@ -7,7 +7,7 @@ exactly what a release made. It is pure: no files, no clocks, no state.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Role, Value
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import DURATIONS, Period
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies.tree import value_text

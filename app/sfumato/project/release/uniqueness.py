@@ -10,13 +10,13 @@ unit is alone where all rows of a group are its own: five rows that are alike te
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.columns import Role
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.table.repeated_units import Codes
 from sfumato.project.document.model import Document

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DiversityError, PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed

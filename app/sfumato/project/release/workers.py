@@ -10,7 +10,7 @@ import binascii
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
 from math import exp
@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError, TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Words
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.randomness.row_order import Hashes, order_words

@@ -19,11 +19,12 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.files import digest_of_files
 from sfumato.project.document.model import canonical_json
 from sfumato.project.errors import DamagedProject

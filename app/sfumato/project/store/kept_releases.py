@@ -22,13 +22,14 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.files import force_to_disk, read_regular
 from sfumato.project.document.model import canonical_json
 from sfumato.project.store.files import Staging

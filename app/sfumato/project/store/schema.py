@@ -14,12 +14,12 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.project.errors import DamagedProject, NewerProject
 
 Step = Callable[[sqlite3.Connection], None]

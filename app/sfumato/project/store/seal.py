@@ -21,10 +21,10 @@ import sqlite3
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.errors import FileError
 from sfumato.formats.files import read_regular, write_whole

@@ -16,7 +16,7 @@ import secrets
 import sqlite3
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import Enum
 from typing import ClassVar, Final
 
@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.project.document.model import canonical_json
 from sfumato.project.errors import DamagedProject, PassphraseError, WrongPassphrase
 from sfumato.project.store.schema import Contents, Row

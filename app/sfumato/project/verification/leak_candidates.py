@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import pandas as pd
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, plan_release

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Final
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.mixed_files import (

@@ -7,7 +7,6 @@ Colours and type sizes come from `sfumato.plots.style`, which plots share; what 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from string import Template
@@ -17,6 +16,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.plots.style import (
     PlotStyle,
     dark_style,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -16,6 +15,7 @@ from shiboken6 import isValid
 
 from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import column, fill, label

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.project.document.model import Document
 from sfumato.ui.state.insights import SurveyedTable
 

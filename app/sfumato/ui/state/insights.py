@@ -7,13 +7,13 @@ a while.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 from sfumato.analysis.shown_columns import SampledColumns, ShownColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.engine.table.proposals import Proposal, proposals

@@ -8,7 +8,6 @@ of Qt that lie on it, draw nothing and take no clicks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -38,6 +37,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import current_theme, scaled, themes
 

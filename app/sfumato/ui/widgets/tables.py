@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -43,6 +42,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.columns import Value
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.look.wording import value_name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import ClassVar, Final, Self
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import Period, begin_of
 from sfumato.engine.core.values import Value, is_number
 from sfumato.engine.generalization.hierarchies.recipe import TOP, Recipe, Settings

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
 from sfumato.engine.core.errors import HierarchyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Value, number_text
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.hierarchies.recipe import TOP, Recipe

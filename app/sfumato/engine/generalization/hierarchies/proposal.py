@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Kind
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Value, is_number
 from sfumato.engine.generalization.hierarchies.dates import Dates, DateUnit, coarsening, dates_of
 from sfumato.engine.generalization.hierarchies.recipe import Recipe

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum, EnumType
 from functools import cache
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final, Self, get_args, get_origin, get_type_hi
 
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.hierarchies.tree import Hierarchy, Label, value_text
 

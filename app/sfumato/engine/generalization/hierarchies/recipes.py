@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
@@ -21,6 +21,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Value, number_text
 from sfumato.engine.generalization.hierarchies.dates import Dates
 from sfumato.engine.generalization.hierarchies.recipe import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final
 
@@ -18,6 +18,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import MISSING_LABEL, ColumnSpec
 from sfumato.engine.core.errors import HierarchyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Value, factorize, number_text, plain, type_of
 
 _NUMBER: Final = re.compile(r"(\d+)")

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import pandas as pd
 import scipy
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.goodness_of_fit import ALARM, FALSE_ALARM

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -32,6 +32,7 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.errors import LadderError, LevelError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.parallel import Worker, in_stretches
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats, Words

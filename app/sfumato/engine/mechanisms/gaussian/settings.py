@@ -38,7 +38,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -47,6 +46,7 @@ import numpy as np
 import scipy
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.adoption import ADOPTED_SPEC

@@ -10,7 +10,7 @@ than noise alone leads to. What is made of noisy counts costs nothing further.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from functools import cached_property
@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats, Integers, is_number
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.ladders.laplace import MOST_STEPS

@@ -14,7 +14,7 @@ largest share lets more of it be drawn (`sfumato.engine.mechanisms.reconstructio
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
@@ -23,6 +23,7 @@ import numpy as np
 import scipy
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers
 from sfumato.engine.core.wording import Sentence

@@ -34,13 +34,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.setting_specs import (

@@ -17,7 +17,6 @@ independently fail both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -25,6 +24,7 @@ import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Flags, count_codes
 from sfumato.engine.core.wording import Sentence, formatted

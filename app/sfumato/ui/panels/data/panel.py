@@ -6,7 +6,7 @@ The work of the loading job, and what becomes of earlier decisions, is here too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.errors import FileError
 from sfumato.formats.reading import Place, ReadOptions, detect_options, sheets_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.analysis.utility.worth import ColumnWorth
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, serving
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.combinations import association, combined

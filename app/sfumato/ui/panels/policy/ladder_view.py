@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
@@ -21,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.language import localized
 from sfumato.plots.ladders import LOWEST, LadderRung, height_of, spread
 from sfumato.ui.look.theme import TextSize, font, scaled, themes

@@ -7,7 +7,6 @@ not is shown in its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.analysis.steps import stale_entries
 from sfumato.analysis.utility.mechanism_choice import MechanismChoice
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism
 from sfumato.engine.mechanisms.promise_words import at_most

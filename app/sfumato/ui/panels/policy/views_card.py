@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -33,6 +32,7 @@ from sfumato.analysis.coarsening.views import (
 )
 from sfumato.analysis.guarantee import AllTogether, together_of
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.lattice import Node

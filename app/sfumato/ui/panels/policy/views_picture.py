@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.coarsening.views import SeenBy, may_keep, views_in, with_levels
 from sfumato.engine.core.errors import LatticeSizeError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node, NodeSet
 from sfumato.formats.language import grouped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from sfumato.analysis.editions.since_release import SinceRelease
 from sfumato.analysis.releasing import ReleaseOrder
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats

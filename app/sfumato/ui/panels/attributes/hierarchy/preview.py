@@ -6,7 +6,7 @@ It is shown in short by its levels, and as a tree or a table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QWidget
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import HierarchyError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.hierarchies import (
     Hierarchy,

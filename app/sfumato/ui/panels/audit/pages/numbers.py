@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
@@ -22,6 +22,7 @@ from sfumato.analysis.coalitions.pooled_numbers import (
     weigh_numbers,
 )
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Dependence

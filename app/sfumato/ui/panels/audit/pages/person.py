@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
@@ -26,6 +26,7 @@ from sfumato.analysis.disclosure.person_found import (
 from sfumato.analysis.disclosure.person_rows import KnownFact, fact_of
 from sfumato.analysis.questions.question import Topic
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import plain
 from sfumato.engine.generalization.others import HolderClasses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.planning.board import BoardCell, BoardRow, Gauges
 from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.engine.core.columns import Leaves, Role
+from sfumato.engine.core.frozen import dataclass
 from sfumato.ui.look.theme import font, themes
 from sfumato.ui.look.wording import spoken, typeset, value_name
 from sfumato.ui.panels.policy.board.words import (

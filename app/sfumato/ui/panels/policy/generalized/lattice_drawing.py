@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Flags, Indices
 from sfumato.engine.generalization.lattice import Node
 from sfumato.plots.style import PlotStyle

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from sfumato.analysis.tables.generalized_table import NodeMeasure
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.generalization.lattice import Node
 from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Searched

@@ -6,7 +6,7 @@ And where what settings follow from is taken: measured with noise, stated, or ot
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.frequency_source import (
     EPSILON,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
+from sfumato.engine.core.frozen import dataclass
 from sfumato.ui.look.theme import current_theme
 
 WIDTH, HEIGHT = 64.0, 44.0

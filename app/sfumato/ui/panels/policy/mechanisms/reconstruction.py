@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -15,6 +14,7 @@ from sfumato.analysis.disclosure.small_groups import RiskSubject
 from sfumato.analysis.utility.mode_costs import costs_of_modes, sentence_of_costs
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import EstimationError, SfumatoError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.group_privacy import PrivacyTest as Test

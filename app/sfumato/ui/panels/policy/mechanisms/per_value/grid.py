@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.per_value import PerValueLimit, PrivacyLimits
