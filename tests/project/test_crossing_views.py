@@ -68,6 +68,22 @@ def test_the_check_before_a_release_tells_of_views_that_cross(tmp_path):
         assert any(CROSSING in str(one.sentence) for one in each.standing), each.recipient
 
 
+def test_the_check_before_a_release_tells_of_a_domain_that_changed(tmp_path):
+    before = a_document()
+    name = before.sensitive[0].name
+    values = attributes_of(before, a_table())[name].domain.values
+    with new_project(tmp_path, before) as project:
+        release(project, tmp_path / "first", "Public C")
+        spec = replace(before.column(name), domain=Domain((*values, "Rubella")))
+        document = before.with_column(spec)
+        attributes = attributes_of(document, a_table())
+        columns = LeavingColumns(a_table(), project.keys).of(document)
+        found = examine(document, columns, attributes, project.releases, Silent())
+        refused = [one for each in found for one in each.findings if one.refuses]
+    assert {"its domain changed" in str(one.sentence) for one in refused} == {True}
+    assert len(refused) == len(document.recipients)
+
+
 def test_a_coarser_view_of_fewer_columns_crosses_nothing(tmp_path):
     first = seen(in_bins(), age=1, zip=1)
     assert len(second_release(tmp_path, first, seen(without_zip(in_bins()), age=2))) == 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QLabel
 
 from sfumato.engine.core.columns import Domain, Role
 from sfumato.project.project_file import ProjectFile
@@ -14,6 +16,8 @@ from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE
 from tests.ui.hands import click, dialog_of, load_table, message_button, messages, press, settle
 from tests.ui.marks import detail
+
+PURPOSE = "Open the table about individuals that you want to release."
 
 
 @pytest.fixture
@@ -57,6 +61,21 @@ def test_an_edition_is_told_of_and_taken_with_all_that_was_decided(
     assert ward.session.document.column("phone").is_dropped
     click(message_button(ward.current.messages, "Decide about phone"))
     assert ward.current is ward.panels["attributes"]
+
+
+def test_the_sentence_below_the_title_keeps_its_room_when_a_third_button_comes(
+    ward, qtbot, answers, clinic
+):
+    panel, answers.file = ward.panels["data"], clinic
+    press(ward, "Open another table…")
+    settle(qtbot, ward.session)
+    ward.resize(1100, 700)
+    QCoreApplication.processEvents()
+    press(ward, "Cancel")
+    QCoreApplication.processEvents()
+    assert panel.next.isVisible()
+    [purpose] = [each for each in panel.findChildren(QLabel) if each.text() == PURPOSE]
+    assert purpose.width() > 300
 
 
 @detail

@@ -38,7 +38,11 @@ from sfumato.engine.table.table import Attribute, encode_attribute
 from sfumato.formats.options import ReadOptions
 from sfumato.project.document.model import Document, Recipient, canonical_json
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
+from sfumato.project.release.release_compatibility import (
+    edition_sentences,
+    exposed_columns,
+    off_ladder,
+)
 
 WORTH: Final = "Worth"
 """The check of what a release tells."""
@@ -295,10 +299,13 @@ class BesideReleases:
         See `edition_sentences`.
     exposed
         See `exposed_columns`.
+    off_ladder
+        Why releases would be refused beside those made; see `off_ladder`.
     """
 
     editions: tuple[str, ...]
     exposed: Mapping[str, str]
+    off_ladder: Sentence | None = None
 
     @classmethod
     def of(
@@ -308,8 +315,11 @@ class BesideReleases:
         releases: Sequence[ReleaseRecord],
     ) -> BesideReleases:
         """Return what releases tell of a document's next one."""
+        refused = off_ladder(document, attributes, releases)
         return cls(
-            edition_sentences(document, attributes, releases), exposed_columns(document, releases)
+            edition_sentences(document, attributes, releases),
+            exposed_columns(document, releases),
+            None if refused is None else refused.sentence,
         )
 
 

@@ -564,6 +564,8 @@ def _guessed(plan: EntryPlan, attributes: Sequence[Attribute]) -> float:
 def contradictions(decided: Decided) -> Iterator[Finding]:
     """Tell what contradicts earlier releases, or is told from the exact table."""
     document, recipient, releases = decided.document, decided.recipient, decided.releases
+    if (refused := decided.beside.off_ladder) is not None:
+        yield Finding("Released before", Severity.GRAVE, refused, asks=False, refuses=True)
     with suppress(PolicyError):  # another check says what is wrong with the views
         coarsening = coarsening_of(document, recipient)
         given = document.source, recipient.name, coarsening, releases

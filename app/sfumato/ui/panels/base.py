@@ -253,6 +253,10 @@ class Panel(LazyWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the controls below the title where they would leave it too little room."""
         super().resizeEvent(event)
+        self.place_controls()
+
+    def place_controls(self) -> None:
+        """Place the controls by the room they need; again where others of them are in sight."""
         left = self.width() - 2 * Space.AROUND - self._controls.sizeHint().width()
         directions = QBoxLayout.Direction
         apart = self._head.direction() == directions.TopToBottom

@@ -380,6 +380,7 @@ class DataPanel(Panel):
         words = self.tr("Choose attributes") if loaded else self.tr("Load table")
         self.set_primary(words, "attributes" if loaded else "table")
         self.load_button.setEnabled(loaded)
+        self.place_controls()
         self.state_changed.emit()
 
     # ----- choosing a file
