@@ -150,23 +150,29 @@ ROUNDED = {
 }
 
 
-@pytest.mark.parametrize("how", ROUNDED)
-def test_numbers_that_were_rounded_name_their_recipient_and_nobody_else(tmp_path, how):
+def with_noisy_income(mechanism, settings, term, stated):
+    """Return the document with noise on incomes, for two recipients."""
     document = a_document()
     columns = [
         ColumnSpec("income", Role.SENSITIVE, Kind.NUMERIC) if one.name == "income" else one
         for one in document.columns
     ]
-    noise = {"measured": "stated", "spreads": {"income": 1e3}, "covariance": [[1e6]]}
-    document = replace(
+    recipients = [
+        Recipient(name, {**levels(0.3 - 0.1 * at), "income": {term: stated[at]}})
+        for at, name in enumerate(("Clinic A", "Institute B"))
+    ]
+    return replace(
         document,
         columns=tuple(columns),
-        policy=(*document.policy, PolicyEntry(("income",), "gaussian", noise)),
-        recipients=tuple(
-            Recipient(name, {**levels(0.3 - 0.1 * at), "income": {"sigma_squared": 0.5 + at}})
-            for at, name in enumerate(("Clinic A", "Institute B"))
-        ),
+        policy=(*document.policy, PolicyEntry(("income",), mechanism, settings)),
+        recipients=tuple(recipients),
     )
+
+
+@pytest.mark.parametrize("how", ROUNDED)
+def test_numbers_that_were_rounded_name_their_recipient_and_nobody_else(tmp_path, how):
+    noise = {"measured": "stated", "spreads": {"income": 1e3}, "covariance": [[1e6]]}
+    document = with_noisy_income("gaussian", noise, "sigma_squared", (0.5, 1.5))
     with new_project(tmp_path, document) as project:
         part = rows_of(release(project, tmp_path / "out", "Institute B"), 200, 3)
         part["income"] = ROUNDED[how](part["income"])
@@ -174,6 +180,20 @@ def test_numbers_that_were_rounded_name_their_recipient_and_nobody_else(tmp_path
     assert sources(report) == ["Institute B"]
     assert report.traced.rule is None
     assert report.traced.altered < 0.2
+
+
+def test_noise_of_another_key_is_put_down_to_nobody(tmp_path):
+    bounds = {"lowest": 0, "highest": 10_000, "step": 1_000, "bounds": "stated"}
+    document = with_noisy_income("laplace", bounds, "epsilon", (4.0, 2.0))
+    with new_project(tmp_path, document, name="copy") as copy:
+        path = release(copy, tmp_path / "copy", "Institute B")
+    with new_project(tmp_path, document) as project:
+        own = release(project, tmp_path / "out", "Institute B")
+        for seed in range(3):
+            other = rows_of(path, 300, seed, ["age", "income"])
+            assert sources(trace(project, other)) == []
+        part = rows_of(own, 300, 3, ["age", "zip", "income"])
+        assert sources(trace(project, part)) == ["Institute B"]
 
 
 def test_a_file_without_perturbed_columns_says_which_are_needed(project):

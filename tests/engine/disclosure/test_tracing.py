@@ -289,3 +289,17 @@ def test_equal_releases_are_never_told_apart(public: Codes) -> None:
     found = traceability([public, public.copy()], Silent())
     assert found.most_rows == math.inf
     assert count_released([public, public]).sum() == 2 * ROWS
+
+
+def test_copied_rows_tell_no_more_than_the_releases_that_show_them():
+    copied = LeakCounts(np.array([20, 20, 1]), np.array([[1, 0, 3], [2, 0, 0]]), 5, 100.0)
+    assert copied.evidence.tolist() == [2.0, 1.0, 1.0]
+
+
+def test_a_release_drawn_with_other_keys_explains_what_a_candidate_does_by_chance():
+    counts = LeakCounts(np.array([3, 3]), np.array([[4, 0]]), 4, 100.0)
+    beside = counts.beside({0: [np.array([0, 2])]})
+    assert beside.unreleased is not None
+    assert beside.unreleased.truthful.tolist() == [[0.5, 0.25]]
+    assert trace_leak(counts, Silent()).suspects[0].chance < 0.01
+    assert trace_leak(beside, Silent()).suspects[0].chance > 0.1

@@ -25,7 +25,7 @@ counts as the part of a draw that it is, or a household of nine would speak with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final
 
@@ -168,6 +168,27 @@ class LeakCounts:
     added: Likelihoods | None = field(default=None, repr=False)
     draws: Likelihoods | None = field(default=None, repr=False)
 
+    def beside(self, drawn: Mapping[int, Sequence[Counts]]) -> LeakCounts:
+        """Return the counts with what releases would show that were drawn with other keys.
+
+        A file that somebody else perturbed by the same law looks like a release as far as these
+        do. The candidate is one of them: so none of them, taken alone, explains such a file better
+        than all together, on average, whichever of them left.
+
+        Parameters
+        ----------
+        drawn
+            For the places of some candidates, how often each distinct row occurs in every release
+            drawn so.
+        """
+        given = self.unreleased or Unreleased.unknown(len(self.leaked))
+        ways = []
+        for place, others in drawn.items():
+            together = np.mean([self.released[place], *others], axis=0) / self.rows
+            ways.append(together * (1.0 if self.added is None else self.added[place]))
+        truthful = np.vstack([*ways, given.truthful]) if ways else given.truthful
+        return replace(self, unreleased=replace(given, truthful=truthful))
+
     def only(self, rows: Flags) -> LeakCounts:
         """Return what is known of some of the distinct rows."""
         given = self.unreleased
@@ -184,8 +205,12 @@ class LeakCounts:
 
     @property
     def evidence(self) -> Likelihoods:
-        """How many draws each distinct row stands for, shape (distinct rows,)."""
-        whole: Likelihoods = self.leaked.astype(np.float64)
+        """How many draws each distinct row stands for, shape (distinct rows,).
+
+        A row that was copied tells no more than it does in the releases that show it most often.
+        """
+        most = np.maximum(self.released.max(axis=0, initial=1), 1)
+        whole: Likelihoods = np.minimum(self.leaked, most).astype(np.float64)
         return whole if self.draws is None else whole * self.draws
 
     @property
@@ -237,11 +262,7 @@ def count_rows(
     leaked = np.bincount(first, minlength=every.count)
     released = np.empty((len(groups), len(leaked)), dtype=np.int64)
     for place, candidate in enumerate(groups):
-        counted = np.bincount(candidate.table + 1, minlength=candidate.count + 1)[1:]
-        # Each candidate numbers the same distinct rows in its own way.
-        own = np.empty(len(leaked), dtype=np.int64)
-        own[first] = candidate.leaked
-        released[place] = counted[own]
+        released[place] = occurring(candidate, first, len(leaked))
     counts = LeakCounts(leaked.astype(np.int64), released, rows, max(possible, 1.0), added=added)
     if together is not None:
         most = np.ones(len(leaked), dtype=np.int64)
@@ -250,6 +271,26 @@ def count_rows(
     if not ways:
         return counts
     return replace(counts, unreleased=_unreleased(ways, first, len(leaked), rows))
+
+
+def occurring(candidate: RowGroups, first: Positions, distinct: int) -> Counts:
+    """Return how often each distinct leaked row occurs in a release, shape (distinct,).
+
+    Parameters
+    ----------
+    candidate
+        The rows of the leaked file and of the release.
+    first
+        The distinct row that each leaked one is, shape (k,).
+    distinct
+        How many there are.
+    """
+    counted = np.bincount(candidate.table + 1, minlength=candidate.count + 1)[1:]
+    # Each candidate numbers the same distinct rows in its own way.
+    own = np.empty(distinct, dtype=np.int64)
+    own[first] = candidate.leaked
+    found: Counts = counted[own]
+    return found
 
 
 def _unreleased(

@@ -11,6 +11,9 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
@@ -19,6 +22,7 @@ from sfumato.engine.disclosure.mixed_files import (
 )
 from sfumato.engine.disclosure.tracing import (
     FALSE_ALARM,
+    LeakCounts,
     Suspect,
     TracedLeak,
     trace_leak,
@@ -147,9 +151,7 @@ def _traced(project: ProjectFile, sources: LeakRows, leak: Table, context: Conte
         source = sources.like(leak, telling, candidates, Part(context, 0.2, 0.6))
         comparison = LeakComparison(leak, source, telling)
         counts, compared = comparison.counts(Part(context, 0.6, 0.8))
-        traced = trace_leak(counts, Part(context, 0.8, 0.9))
-        if len(traced.sources) != 1 and traced.of_table < NEARLY_ALL:
-            traced = comparison.mixed(traced, counts, Part(context, 0.9, 1.0))
+        traced = _weighed(comparison, counts, Part(context, 0.8, 1.0))
     told = {*compared, *known}
     is_told = {name: matched.get(name, name) in told for name in names}
     return LeakReport(
@@ -160,6 +162,21 @@ def _traced(project: ProjectFile, sources: LeakRows, leak: Table, context: Conte
         pseudonyms,
         {name: of for name, of in matched.items() if is_told[name]},
     )
+
+
+def _weighed(comparison: LeakComparison, counts: LeakCounts, context: Context) -> TracedLeak:
+    """Say whom the counted rows name, beside releases of the same law that nobody was given."""
+    drawn: dict[int, list[npt.NDArray[np.int64]]] = {}
+    while True:
+        beside = counts.beside({place: those for place, those in drawn.items() if those})
+        traced = trace_leak(beside, context)
+        if len(traced.sources) != 1 and traced.of_table < NEARLY_ALL:
+            traced = comparison.mixed(traced, beside, context)
+        named = {place for source in traced.sources for place in source.candidates}
+        if named <= drawn.keys():
+            return traced
+        for place in sorted(named - drawn.keys()):
+            drawn[place] = comparison.drawn_otherwise(place, context)
 
 
 def _matched(

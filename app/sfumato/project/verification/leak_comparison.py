@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from math import prod
 from typing import Final
 
@@ -31,7 +32,9 @@ from sfumato.engine.disclosure.tracing import (
     RowOrigin,
     TracedLeak,
     count_rows,
+    occurring,
 )
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.formats.comparison import as_text, common_positions, is_number
 from sfumato.project.document.edits import true_together
@@ -45,6 +48,9 @@ from sfumato.project.release.witnesses import frame_of
 from sfumato.project.verification.leak_candidates import LeakCandidate, made_again, opened
 from sfumato.project.verification.policies import PartMaker, TablePolicies
 
+_ROWS_DRAWN: Final = 4_000_000
+_DRAWN: Final = (4, 20)
+"""Of so many rows at most a release is drawn with other keys, and so often at least and most."""
 _CELLS_TRIED: Final = 40_000_000
 """So many cells are mixed at most to see whether a file was; beyond that, a part of the rows is."""
 
@@ -141,7 +147,7 @@ class LeakComparison:
             whole = split_by(whole, self._leak.column(name), self._leak.column(name), {})
         added = np.array([self._chance(everything - own) for own in had])
         context.report(1.0, "Comparing with the table itself")
-        telling, self._whole = self._telling, whole.leaked
+        telling, self._whole, self._groups = self._telling, whole.leaked, groups
         ways = _ways(start, self._leak, telling, nearest.maker, self._different, self._source)
         lacked = self._chance(everything - {*self._open[nearest.seen], *telling})
         ways = [replace(way, others=way.others * lacked) for way in ways]
@@ -149,6 +155,23 @@ class LeakComparison:
         together = self._together(starts, whole)
         found = count_rows(groups, self._source.rows, possible, ways, whole, added, together)
         return found, tuple(compared)
+
+    def drawn_otherwise(self, place: int, context: Context) -> list[npt.NDArray[np.int64]]:
+        """Return how often leaked rows occur in a candidate's release drawn with other keys.
+
+        Empty where other keys draw the same: an adopted release, or true values.
+        """
+        candidate, maker = self._candidates[place], self._candidates[place].maker
+        assert isinstance(maker, PartMaker)
+        start = self._split(self._start, self._open[candidate.seen])
+        distinct, found = int(self._whole.max()) + 1, []
+        own = occurring(self._groups[place], self._whole, distinct)
+        times = int(np.clip(_ROWS_DRAWN // max(maker.table.rows, 1), *_DRAWN))
+        for number, part in one_by_one(context, range(times)):
+            other = replace(candidate, maker=maker.with_keys(_other_keys(number)))
+            made = made_again(other, self._telling, part)
+            found.append(occurring(self._split(start, made), self._whole, distinct))
+        return [] if all((each == own).all() for each in found) else found
 
     def mixed(self, traced: TracedLeak, counts: LeakCounts, context: Context) -> TracedLeak:
         """Return what the file tells if cells of several candidates may have been mixed.
@@ -238,6 +261,11 @@ class LeakComparison:
         for name, column in columns.items():
             groups = split_by(groups, column, self._leak.column(name), self._different)
         return groups
+
+
+def _other_keys(number: int) -> KeyRing:
+    """Return keys that are no project's; the same each time, so that a file is told alike."""
+    return KeyRing(sha256(f"no project's keys {number}".encode()).digest())
 
 
 def _ways(

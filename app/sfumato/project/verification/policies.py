@@ -235,6 +235,10 @@ class PartMaker(Regenerator):
         super().__init__(document, part, keys, part_of, today)
         self.settled, self._places = settled, places
 
+    def with_keys(self, keys: KeyRing) -> PartMaker:
+        """Return one that draws the same rows with other keys."""
+        return PartMaker(self.settled, self.table, keys, self._places)
+
     def _grouped(
         self, attributes: tuple[str, ...], mechanism: str, settings: Settings
     ) -> dict[str, EncodedColumn]:
