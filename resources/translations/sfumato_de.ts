@@ -161,7 +161,7 @@
 <context>
     <name>Attributes</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="+58"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/columns.py" line="+59"/>
         <source>Identifying</source>
         <translation>Direkt identifizierend</translation>
     </message>
@@ -316,7 +316,7 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="+87"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="+88"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
@@ -331,7 +331,7 @@
         <translation>Es wird geprüft, ob {column} alle Datensätze unterscheidet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="+247"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="+249"/>
         <source>{count} {count:column|columns}</source>
         <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
@@ -454,7 +454,7 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="-417"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="-419"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
@@ -513,7 +513,7 @@
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/person.py" line="+92"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/person.py" line="+93"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -538,7 +538,7 @@
         <translation>Freigegebene Werte werden ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/diversity.py" line="+181"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/diversity.py" line="+182"/>
         <source>Other holders</source>
         <translation>Andere Stellen</translation>
     </message>
@@ -573,7 +573,7 @@
         <translation>Sobald ein Projekt Freigaben hat, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+78"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/numbers.py" line="+79"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -831,7 +831,7 @@
 <context>
     <name>CandidatesModel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="+114"/>
+        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="+117"/>
         <source>Last release</source>
         <translation>Letzte Freigabe</translation>
     </message>
@@ -1329,7 +1329,7 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+305"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+306"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
@@ -1380,7 +1380,7 @@
         <translation>Merkmale festlegen</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+10"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
@@ -1941,7 +1941,7 @@
 <context>
     <name>Errors</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/messages.py" line="+167"/>
+        <location filename="../../app/sfumato/ui/widgets/messages.py" line="+168"/>
         <source>The system refused a file: {reason}.</source>
         <translation>Das System hat eine Datei abgelehnt: {reason}.</translation>
     </message>
@@ -2312,7 +2312,7 @@
     <name>Hierarchy</name>
     <message>
         <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+198"/>
-        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="+335"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/keeping.py" line="+336"/>
         <location line="+28"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
@@ -2721,7 +2721,7 @@
 <context>
     <name>HierarchyPreview</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/preview.py" line="+437"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/preview.py" line="+438"/>
         <source>The tree appears here once the settings or the table give one.</source>
         <translation>Der Baum erscheint hier, sobald die Einstellungen oder die Tabelle einen ergeben.</translation>
     </message>
@@ -2904,7 +2904,7 @@
         <translation>Die ersten Zeilen werden gelesen</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+32"/>
         <source>Find out from the values</source>
         <translation>Aus den Werten ermitteln</translation>
     </message>
@@ -3949,7 +3949,7 @@
 <context>
     <name>MissingTextsDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/import_page.py" line="-188"/>
+        <location filename="../../app/sfumato/ui/panels/import_page.py" line="-189"/>
         <source>What means a missing value in {column}?</source>
         <translation>Was bedeutet in {column} einen fehlenden Wert?</translation>
     </message>
@@ -4071,22 +4071,32 @@
 <context>
     <name>NotesList</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/notes_list.py" line="+53"/>
+        <location filename="../../app/sfumato/ui/widgets/notes_list.py" line="+62"/>
         <source>What was chosen of how the table is read</source>
         <translation>Was zum Einlesen der Tabelle gewählt ist</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+13"/>
         <source>{count} {count:remark|remarks} on how the table is read</source>
         <translation>{count} {count:Hinweis|Hinweise} zum Einlesen der Tabelle</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-3"/>
         <source>{count} {count:remark|remarks} on how the table is read, {some} to be looked at</source>
         <translation>{count} {count:Hinweis|Hinweise} zum Einlesen der Tabelle, {some} davon zu prüfen</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="-7"/>
+        <source>{count} {count:remark|remarks} on the first {rows} rows</source>
+        <translation>{count} {count:Hinweis|Hinweise} zu den ersten {rows} Zeilen</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>{count} {count:remark|remarks} on the first {rows} rows, {some} to be looked at</source>
+        <translation>{count} {count:Hinweis|Hinweise} zu den ersten {rows} Zeilen, {some} davon zu prüfen</translation>
+    </message>
+    <message>
+        <location line="+26"/>
         <source>{column}, remarked: {text}</source>
         <translation>{column}, mit Hinweis: {text}</translation>
     </message>
@@ -4096,7 +4106,7 @@
         <translation>Hinweise zum Einlesen der Tabelle</translation>
     </message>
     <message>
-        <location line="+67"/>
+        <location line="+75"/>
         <source>Caution: {text}</source>
         <translation>Warnung: {text}</translation>
     </message>
@@ -4764,7 +4774,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>diese Tabelle</translation>
     </message>
     <message>
-        <location line="-238"/>
+        <location line="-239"/>
         <source>What the tables tell about one person</source>
         <translation>Was die Tabellen über eine Person verraten</translation>
     </message>
@@ -4789,7 +4799,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Tabelle, auf deren Klasse sich der Anteil bezieht</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>Count the ways</source>
         <translation>Möglichkeiten zählen</translation>
     </message>
@@ -5087,7 +5097,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Plots</name>
     <message>
-        <location filename="../../app/sfumato/plots/beliefs.py" line="+103"/>
+        <location filename="../../app/sfumato/plots/beliefs.py" line="+102"/>
         <source>Bar: belief in each true value after seeing “{seen}”. Mark: belief before.</source>
         <translation>Balken: Wahrscheinlichkeit jedes wahren Werts, nachdem „{seen}“ gesehen wurde. Strich: zuvor.</translation>
     </message>
@@ -5438,7 +5448,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{name}: {estimated} ± {error}, wahr {true}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/plots/generalization.py" line="+69"/>
+        <location filename="../../app/sfumato/plots/generalization.py" line="+70"/>
         <source>A bar for each sum of levels, most general on top; filled: the safe share. A diamond: some of them can&apos;t be made more detailed.</source>
         <translation>Ein Balken für jede Stufensumme, die gröbste oben; gefüllt: der sichere Anteil. Eine Raute: Einige davon lassen sich nicht genauer machen.</translation>
     </message>
@@ -7347,7 +7357,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die veröffentlichte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+259"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+260"/>
         <source>Original, {column}: {value}</source>
         <translation>Original, {column}: {value}</translation>
     </message>
@@ -7508,7 +7518,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+3"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/distribution.py" line="+51"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/hierarchical.py" line="+57"/>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+537"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+538"/>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
@@ -7638,13 +7648,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/node_list.py" line="+80"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/node_list.py" line="+83"/>
         <source>minimal</source>
         <translation>minimal</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/panels/policy/generalized/node_list.py" line="-76"/>
+        <location filename="../../app/sfumato/ui/panels/policy/generalized/node_list.py" line="-79"/>
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
@@ -7765,7 +7775,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Herausragend</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+61"/>
         <source>no</source>
         <translation>nein</translation>
     </message>
@@ -8637,7 +8647,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In dieser Tabelle gewinnt der beste lineare Schätzwert {share} der Unterschiede zwischen den Personen zurück.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="+245"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/matrix.py" line="+246"/>
         <source>A whole matrix, or a block</source>
         <translation>Eine ganze Matrix oder ein Block</translation>
     </message>
@@ -9458,7 +9468,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wer einen Wert für so wahrscheinlich hält, wie er vorkommt, hält ihn danach für höchstens {theta}-mal so wahrscheinlich. Werte, die {share}&#xa0;% oder mehr der Datensätze haben, brauchen keine Grenze.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/controls.py" line="+489"/>
+        <location filename="../../app/sfumato/ui/panels/policy/mechanisms/controls.py" line="+490"/>
         <source>Frequencies</source>
         <translation>Häufigkeiten</translation>
     </message>
@@ -9686,7 +9696,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+87"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+89"/>
         <location line="+1"/>
         <source>Find a column</source>
         <translation>Spalte suchen</translation>
@@ -9713,13 +9723,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+26"/>
-        <location line="+129"/>
+        <location line="+130"/>
         <source>Close settings</source>
         <translation>Einstellungen schließen</translation>
     </message>
     <message>
-        <location line="-127"/>
-        <location line="+127"/>
+        <location line="-128"/>
+        <location line="+128"/>
         <source>All settings</source>
         <translation>Alle Einstellungen</translation>
     </message>
@@ -9754,7 +9764,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+337"/>
+        <location line="+338"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
@@ -9826,7 +9836,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location line="+70"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+128"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+129"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
@@ -10403,7 +10413,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kapitel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-137"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-138"/>
         <source>A plan for all releases</source>
         <translation>Ein Plan für alle Freigaben</translation>
     </message>
@@ -10453,7 +10463,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Tafel füllen</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+41"/>
         <source>See what changes…</source>
         <translation>Änderungen ansehen …</translation>
     </message>
@@ -10464,7 +10474,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-76"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-58"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-59"/>
         <location line="+9"/>
         <source>Make this safe</source>
         <translation>Sicher machen</translation>
@@ -10774,7 +10784,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProgressLine</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="-315"/>
+        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="-316"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -11080,7 +11090,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Prüfung der jetzigen Einstellungen wurde angehalten.</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+25"/>
         <source>Values and unique records are counted in all rows; what is estimated beside them is estimated from {some} of {rows} {rows:row|rows}.</source>
         <translation>Ausprägungen und einzigartige Datensätze sind in allen Zeilen gezählt; Schätzungen stammen aus {some} von {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -11231,7 +11241,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadingDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/import_page.py" line="+331"/>
+        <location filename="../../app/sfumato/ui/panels/import_page.py" line="+332"/>
         <source>Change how the file is read</source>
         <translation>Einlesen ändern</translation>
     </message>
@@ -11425,7 +11435,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="+106"/>
+        <location filename="../../app/sfumato/ui/panels/releases/order_card.py" line="+107"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
@@ -11448,13 +11458,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+25"/>
-        <location line="+174"/>
+        <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+26"/>
+        <location line="+177"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location line="-172"/>
+        <location line="-175"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -11494,7 +11504,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+22"/>
         <source>. To release in spite of it, give the reason for the ledger.</source>
         <translation>. Um trotzdem freizugeben, geben Sie die Begründung für das Freigabeverzeichnis an.</translation>
     </message>
@@ -11913,7 +11923,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Sentences</name>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/attacker.py" line="+92"/>
+        <location filename="../../app/sfumato/analysis/disclosure/attacker.py" line="+93"/>
         <source>{name} at level {level}</source>
         <translation>{name} auf Stufe {level}</translation>
     </message>
@@ -11968,7 +11978,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Werte sind ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions/coalitions.py" line="+44"/>
+        <location filename="../../app/sfumato/analysis/coalitions/coalitions.py" line="+45"/>
         <source>Rows change places within their groups: of a single record&apos;s own value, its row tells less than these figures say.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz: Über den eigenen Wert eines einzelnen Datensatzes sagt seine Zeile weniger, als diese Zahlen angeben.</translation>
     </message>
@@ -12033,7 +12043,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unabhängiges Rauschen, mindestens {certain:.0%}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions/restored_files.py" line="+132"/>
+        <location filename="../../app/sfumato/analysis/coalitions/restored_files.py" line="+133"/>
         <source>{best} alone gives a record&apos;s true value a probability of {share:.1%} on average.</source>
         <translation>{best} allein gibt dem wahren Wert eines Datensatzes im Mittel eine Wahrscheinlichkeit von {share:.1%}.</translation>
     </message>
@@ -12068,7 +12078,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{share} ± {error:.1f}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="+50"/>
+        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="+55"/>
         <source>This holds for whoever knows nothing of how many people are in the same classes of several tables. Public counts of them, and columns that several tables share, tell something of it.</source>
         <translation>Das gilt für alle, die nichts darüber wissen, wie viele Personen in denselben Klassen mehrerer Tabellen sind. Öffentliche Zählungen darüber und Spalten, die mehrere Tabellen gemeinsam haben, verraten etwas davon.</translation>
     </message>
@@ -12083,7 +12093,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Das gilt für alle, die die öffentlichen Zählungen {known} kennen und sonst nichts darüber, wie viele Personen in denselben Klassen mehrerer Tabellen sind.</translation>
     </message>
     <message>
-        <location line="+113"/>
+        <location line="+122"/>
         <source>Comparing beliefs</source>
         <translation>Vermutungen werden verglichen</translation>
     </message>
@@ -12209,7 +12219,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit allen Tabellen wird jemandes Wert zu {independent:.1%} wahrscheinlich, wenn diese bei gegebenem Wert unabhängig sind, und bis zu {worst:.1%} für jemanden, der weiß, wie viele Personen in denselben Klassen sind.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/other_holders/class_beliefs.py" line="+91"/>
+        <location filename="../../app/sfumato/analysis/other_holders/class_beliefs.py" line="+92"/>
         <source>Counting the ways</source>
         <translation>Die Möglichkeiten werden gezählt</translation>
     </message>
@@ -12274,8 +12284,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Höchstens</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/adoption/examination.py" line="+423"/>
-        <location filename="../../app/sfumato/project/publication/other_tables.py" line="+104"/>
+        <location filename="../../app/sfumato/project/adoption/examination.py" line="+424"/>
+        <location filename="../../app/sfumato/project/publication/other_tables.py" line="+105"/>
         <source>Looking into the file</source>
         <translation>Die Datei wird untersucht</translation>
     </message>
@@ -12353,7 +12363,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bewertet wird, was angenommen wird</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+66"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+71"/>
         <source>cut off</source>
         <translation>abschneiden</translation>
     </message>
@@ -12373,7 +12383,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufe anheben</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/tables/generalized_table.py" line="+121"/>
+        <location filename="../../app/sfumato/analysis/tables/generalized_table.py" line="+122"/>
         <source>Measuring what is lost</source>
         <translation>Der Verlust wird gemessen</translation>
     </message>
@@ -12400,12 +12410,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit dem Original wird verglichen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/population.py" line="+242"/>
+        <location filename="../../app/sfumato/project/publication/population.py" line="+243"/>
         <source>Measuring the risk</source>
         <translation>Das Risiko wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/guarantee.py" line="+49"/>
+        <location filename="../../app/sfumato/analysis/guarantee.py" line="+48"/>
         <source>Attributes that depend on each other tell about each other, so whoever holds several may learn more of one than its own promise says.</source>
         <translation>Voneinander abhängige Merkmale verraten etwas übereinander; wer mehrere hat, kann daher über eines mehr erfahren, als dessen eigene Zusage sagt.</translation>
     </message>
@@ -12421,7 +12431,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+136"/>
+        <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+137"/>
         <location line="+315"/>
         <source>all rows with the same {unit}</source>
         <translation>alle Zeilen mit gleichem {unit}</translation>
@@ -12563,7 +12573,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bei einigen Werten von {key} kann ein Angreifer sicher sein: Die Chancen haben keine Grenze (γ ist unendlich).</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions/holdings.py" line="+102"/>
+        <location filename="../../app/sfumato/analysis/coalitions/holdings.py" line="+103"/>
         <source>These {count:,} {count:recipient|recipients}</source>
         <translation>Diese {count:,} Empfänger</translation>
     </message>
@@ -12612,8 +12622,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+1"/>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+1"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+293"/>
-        <location filename="../../app/sfumato/project/approval.py" line="+217"/>
-        <location filename="../../app/sfumato/project/release/release.py" line="+472"/>
+        <location filename="../../app/sfumato/project/approval.py" line="+218"/>
+        <location filename="../../app/sfumato/project/release/release.py" line="+473"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -12665,12 +12675,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten, die unverändert hinausgehen, sieht man, wie sie sind; dies gilt für das, was daneben wahr ist.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/record_losses.py" line="+173"/>
+        <location filename="../../app/sfumato/analysis/disclosure/record_losses.py" line="+174"/>
         <source>Released values of {columns} are not counted: their noise bounds no odds, or what left can&apos;t be made again.</source>
         <translation>Freigegebene Werte von {columns} sind nicht gezählt: Ihr Rauschen begrenzt keine Chancen, oder was hinausging, lässt sich nicht noch einmal erstellen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/previews/number_estimates.py" line="+40"/>
+        <location filename="../../app/sfumato/analysis/previews/number_estimates.py" line="+41"/>
         <source>standard deviation</source>
         <translation>Standardabweichung</translation>
     </message>
@@ -12691,14 +12701,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="+187"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="+188"/>
         <source>Reading the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden gelesen</translation>
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+410"/>
-        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+299"/>
+        <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+411"/>
+        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+289"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -12738,7 +12748,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/unperturbed/open_figures.py" line="+359"/>
+        <location filename="../../app/sfumato/analysis/unperturbed/open_figures.py" line="+360"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -12818,7 +12828,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine Hierarchie, schützen Sie sie auch oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/person_rows.py" line="+84"/>
+        <location filename="../../app/sfumato/analysis/disclosure/person_rows.py" line="+85"/>
         <source>Nothing is said of {column}.</source>
         <translation>Zu {column} ist nichts angegeben.</translation>
     </message>
@@ -12848,7 +12858,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie es so an, wie die Tabelle es schreibt; mehrere werden durch | getrennt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/person_found.py" line="+112"/>
+        <location filename="../../app/sfumato/analysis/disclosure/person_found.py" line="+113"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
         <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
@@ -12948,7 +12958,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coalitions/pooled_numbers.py" line="+57"/>
+        <location filename="../../app/sfumato/analysis/coalitions/pooled_numbers.py" line="+56"/>
         <source>Pooling never tells more than the most trusted release alone would tell without rounding and bounds.</source>
         <translation>Zusammenlegen verrät nie mehr, als die Freigabe mit dem höchsten Vertrauen allein ohne Rundung und Grenzen verriete.</translation>
     </message>
@@ -13053,7 +13063,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation> Das Zusammenlegen bringt {leak:.2f} ± {error:.2f}&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="+110"/>
+        <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="+109"/>
         <source>Rows with the same {column} show the same true {attribute}, and {recipient}&apos;s release draws each of them by itself.</source>
         <translation>Zeilen mit gleichem {column} zeigen im Original dasselbe {attribute}, und die Freigabe an {recipient} zieht jede davon für sich.</translation>
     </message>
@@ -13108,25 +13118,25 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} sieht nach einer Nummer der Datensätze aus: Jede Zeile hat eine andere. Mit ihr als Datensatzschlüssel können Zeilen zwischen Freigaben sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/previews/previewed_numbers.py" line="+207"/>
+        <location filename="../../app/sfumato/analysis/previews/previewed_numbers.py" line="+208"/>
         <source>Comparing distributions</source>
         <translation>Verteilungen werden verglichen</translation>
     </message>
     <message>
         <location line="+19"/>
-        <location filename="../../app/sfumato/analysis/previews/previewed_values.py" line="+497"/>
+        <location filename="../../app/sfumato/analysis/previews/previewed_values.py" line="+498"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/findings.py" line="+2"/>
-        <location filename="../../app/sfumato/analysis/questions/open.py" line="+26"/>
+        <location filename="../../app/sfumato/analysis/questions/open.py" line="+35"/>
         <location filename="../../app/sfumato/analysis/unperturbed/open_columns.py" line="-43"/>
         <source>Open columns</source>
         <translation>Offene Spalten</translation>
     </message>
     <message>
-        <location line="+319"/>
+        <location line="+325"/>
         <source>The columns released unperturbed tell little of {names}.</source>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
@@ -13159,15 +13169,15 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/coarsening/undone_views.py" line="+290"/>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-299"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-305"/>
         <location line="+13"/>
-        <location line="+264"/>
+        <location line="+270"/>
         <location line="+37"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-297"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-303"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -13202,7 +13212,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>anders gelesen</translation>
     </message>
     <message>
-        <location line="+303"/>
+        <location line="+309"/>
         <source>Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f} in 100.</source>
         <translation>Geschätzt an {sampled:,} von {records:,} {records:Datensatz|Datensätzen}: auf {error:.1f} von 100 genau.</translation>
     </message>
@@ -13234,13 +13244,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeilen mit gleichem {column} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="+41"/>
-        <location filename="../../app/sfumato/analysis/findings.py" line="+16"/>
+        <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="+38"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="+17"/>
         <source>repeated units</source>
         <translation>wiederholte Einheiten</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/previews/count_answers.py" line="+153"/>
+        <location filename="../../app/sfumato/analysis/previews/count_answers.py" line="+154"/>
         <source>Ready for queries</source>
         <translation>Bereit für Anfragen</translation>
     </message>
@@ -13305,7 +13315,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{queries:,} zufällige {queries:Anzahlabfrage|Anzahlabfragen} von {attribute}, relativer Fehler:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+128"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+129"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -13340,7 +13350,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-368"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-375"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
@@ -13382,7 +13392,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+41"/>
-        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+77"/>
+        <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+78"/>
         <source>Rare labels</source>
         <translation>Seltene Ausprägungen</translation>
     </message>
@@ -13503,7 +13513,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} durch {mechanism} schützen: {what}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+25"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+21"/>
+        <location line="+6"/>
         <location line="+2"/>
         <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+7"/>
         <source>Released before</source>
@@ -13522,12 +13533,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{sentence}.</translation>
     </message>
     <message>
-        <location line="-71"/>
+        <location line="-73"/>
         <source>The largest or smallest numbers of {columns} are rare: they tell whose record it is.</source>
         <translation>Die größten oder kleinsten Zahlen von {columns} sind selten: Sie verraten, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+111"/>
+        <location line="+113"/>
         <source>Positions</source>
         <translation>Positionen</translation>
     </message>
@@ -13596,7 +13607,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zahlen haben keine einzelnen Werte, die wiederherzustellen wären; sehen Sie, wie weit ein Schätzwert abweicht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/record_path.py" line="+132"/>
+        <location filename="../../app/sfumato/analysis/disclosure/record_path.py" line="+133"/>
         <source>There is no row {row}: the table has {count}.</source>
         <translation>Es gibt keine Zeile {row}: Die Tabelle hat {count}.</translation>
     </message>
@@ -13682,7 +13693,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verlangt ist: Die Schätzung eines Angreifers für den Anteil eines Werts in einer Gruppe ist in mindestens {delta:.0%} der Fälle um mehr als {epsilon:.0%} zu hoch und ebenso oft um mehr als das zu niedrig; oder sie liegt, wo ein Wert für beides zu selten ist, in mindestens {nearly:.0%} der Fälle auf einer Seite daneben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+328"/>
+        <location filename="../../app/sfumato/analysis/disclosure/small_groups.py" line="+329"/>
         <source>With {column} at level {level}, {classes} {classes:class|classes}</source>
         <translation>Mit {column} auf Stufe {level}, {classes} {classes:Klasse|Klassen}</translation>
     </message>
@@ -13757,7 +13768,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gruppen ohne einen Teil von {attribute} werden gebildet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="+228"/>
+        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="+229"/>
         <source>View</source>
         <translation>Sicht</translation>
     </message>
@@ -13782,12 +13793,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen: {figures}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+148"/>
+        <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+149"/>
         <source>Encoding the quasi-identifiers</source>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/all_rows.py" line="+194"/>
+        <location filename="../../app/sfumato/analysis/all_rows.py" line="+195"/>
         <source>Counting combinations of values</source>
         <translation>Kombinationen von Ausprägungen werden gezählt</translation>
     </message>
@@ -13818,14 +13829,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+381"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+382"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/engine/generalization/chain.py" line="+1"/>
-        <location filename="../../app/sfumato/engine/generalization/search.py" line="+171"/>
+        <location filename="../../app/sfumato/engine/generalization/search.py" line="+172"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -13839,12 +13850,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/commands/columns.py" line="+186"/>
-        <location filename="../../app/sfumato/engine/generalization/public_counts.py" line="+205"/>
-        <location filename="../../app/sfumato/formats/options.py" line="+440"/>
+        <location filename="../../app/sfumato/engine/generalization/public_counts.py" line="+206"/>
+        <location filename="../../app/sfumato/formats/options.py" line="+439"/>
         <location line="+38"/>
         <location filename="../../app/sfumato/formats/tables/excel.py" line="+93"/>
         <location filename="../../app/sfumato/formats/tables/statistical.py" line="+575"/>
-        <location filename="../../app/sfumato/project/document/generalization.py" line="+135"/>
+        <location filename="../../app/sfumato/project/document/generalization.py" line="+136"/>
         <source>Choose one of: {known}.</source>
         <translation>Wählen Sie eines davon: {known}.</translation>
     </message>
@@ -13889,7 +13900,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine oder lassen Sie Hierarchien vorschlagen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/views.py" line="+391"/>
+        <location filename="../../app/sfumato/project/release/views.py" line="+396"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -14595,7 +14606,7 @@ Rückgabewerte:
         <translation>{where}: {told}</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+84"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
@@ -14605,7 +14616,7 @@ Rückgabewerte:
         <translation>Bewerten, was Empfänger durch Zusammenlegen ihrer Freigaben erfahren.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+9"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -14856,7 +14867,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+27"/>
-        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+189"/>
+        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+190"/>
         <source>Column {column} has no hierarchy.</source>
         <translation>Spalte {column} hat keine Hierarchie.</translation>
     </message>
@@ -14926,7 +14937,7 @@ Rückgabewerte:
         <translation>Ein Projekt aus einer Tabelle und einer Regeldatei anlegen oder mit den vorgeschlagenen Rollen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/init.py" line="+45"/>
+        <location filename="../../app/sfumato/commands/init.py" line="+46"/>
         <location filename="../../app/sfumato/formats/files.py" line="+23"/>
         <location filename="../../app/sfumato/project/approval.py" line="-114"/>
         <location filename="../../app/sfumato/project/project_file.py" line="+644"/>
@@ -14953,7 +14964,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+161"/>
+        <location line="+164"/>
         <source>The table is long and read in parts. Values were counted in all rows; what else the proposals rest on, and which columns follow from others, was determined from {rows:,} {rows:row|rows}. Rows that belong together were not searched for.</source>
         <translation>Die Tabelle ist lang und wird in Teilen gelesen. Werte wurden in allen Zeilen gezählt; worauf Vorschläge sonst beruhen und welche Spalten aus anderen folgen, wurde aus {rows:,} {rows:Zeile|Zeilen} bestimmt. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -15080,7 +15091,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+8"/>
-        <location filename="../../app/sfumato/formats/choices.py" line="+186"/>
+        <location filename="../../app/sfumato/formats/choices.py" line="+187"/>
         <source>no</source>
         <translation>nein</translation>
     </message>
@@ -15200,7 +15211,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+48"/>
-        <location filename="../../app/sfumato/engine/generalization/others.py" line="+234"/>
+        <location filename="../../app/sfumato/engine/generalization/others.py" line="+235"/>
         <source>The table of {holder} has no column {column}.</source>
         <translation>Die Tabelle von {holder} hat keine Spalte {column}.</translation>
     </message>
@@ -15879,7 +15890,7 @@ Rückgabewerte:
         <translation>Mit dieser Tabelle hat {recipient} insgesamt ε = {total} für {whom}: {records} durch die Freigabe von Datensätzen und {tables} durch Zähltabellen. Alle Empfänger zusammen haben {together}, und keine Koalition hat mehr.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/releasing.py" line="+81"/>
+        <location filename="../../app/sfumato/analysis/releasing.py" line="+82"/>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+23"/>
         <location filename="../../app/sfumato/commands/shared/command.py" line="+2"/>
         <source>Seal and ledger</source>
@@ -15950,14 +15961,14 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/formats/databases.py" line="+107"/>
+        <location filename="../../app/sfumato/formats/databases.py" line="+108"/>
         <location filename="../../app/sfumato/formats/options.py" line="-62"/>
-        <location filename="../../app/sfumato/formats/tables/__init__.py" line="+67"/>
+        <location filename="../../app/sfumato/formats/tables/__init__.py" line="+73"/>
         <source>Known are: {known}.</source>
         <translation>Bekannt sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/options.py" line="-190"/>
+        <location filename="../../app/sfumato/formats/options.py" line="-188"/>
         <source>the text&apos;s encoding, e.g. cp1252</source>
         <translation>die Zeichenkodierung des Textes, z. B. cp1252</translation>
     </message>
@@ -15972,7 +15983,7 @@ Rückgabewerte:
         <translation>wie viele Zeilen über der Tabelle weggelassen werden</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+44"/>
         <source>read a file that unpacks to far more than its size lets one expect</source>
         <translation>eine Datei lesen, die sich auf weit mehr entpackt, als ihre Größe erwarten lässt</translation>
     </message>
@@ -16018,7 +16029,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+38"/>
-        <location filename="../../app/sfumato/formats/layouts.py" line="+85"/>
+        <location filename="../../app/sfumato/formats/layouts.py" line="+86"/>
         <source>Save it as UTF-8.</source>
         <translation>Speichern Sie sie als UTF-8.</translation>
     </message>
@@ -16064,7 +16075,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+29"/>
-        <location filename="../../app/sfumato/engine/generalization/risk.py" line="+186"/>
+        <location filename="../../app/sfumato/engine/generalization/risk.py" line="+187"/>
         <source>The sampling fraction is {fraction:g}.</source>
         <translation>Der Auswahlsatz ist {fraction:g}.</translation>
     </message>
@@ -16380,7 +16391,7 @@ Rückgabewerte:
         <translation>die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/core/columns.py" line="+79"/>
+        <location filename="../../app/sfumato/engine/core/columns.py" line="+80"/>
         <source>A number to round or to cut off by is not finite.</source>
         <translation>Eine Zahl zum Runden oder Abschneiden ist nicht endlich.</translation>
     </message>
@@ -16466,7 +16477,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+32"/>
-        <location filename="../../app/sfumato/engine/table/profile.py" line="+425"/>
+        <location filename="../../app/sfumato/engine/table/profile.py" line="+426"/>
         <source>A binning needs at least two bins.</source>
         <translation>Eine Klasseneinteilung braucht mindestens zwei Klassen.</translation>
     </message>
@@ -16513,7 +16524,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-81"/>
-        <location filename="../../app/sfumato/engine/table/table.py" line="+487"/>
+        <location filename="../../app/sfumato/engine/table/table.py" line="+488"/>
         <source>Let missing be a value of its own, or correct these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -16608,7 +16619,7 @@ Rückgabewerte:
         <translation>Freigegebene Werte werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/count_queries.py" line="+90"/>
+        <location filename="../../app/sfumato/engine/disclosure/count_queries.py" line="+91"/>
         <source>There is no public attribute {column} to ask about.</source>
         <translation>Es gibt kein öffentliches Merkmal {column}, nach dem gefragt werden könnte.</translation>
     </message>
@@ -16658,7 +16669,7 @@ Rückgabewerte:
         <translation>Anfragen sind gezogen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/estimate_tails.py" line="+256"/>
+        <location filename="../../app/sfumato/engine/disclosure/estimate_tails.py" line="+257"/>
         <source>Inverting the perturbation matrix</source>
         <translation>Die Übergangsmatrix wird invertiert</translation>
     </message>
@@ -16764,7 +16775,7 @@ Rückgabewerte:
         <translation>Bei 0 gibt es nichts, woraus sich schätzen ließe, und bei 1 ist nichts verborgen: Wählen Sie eine Zahl dazwischen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/group_risk.py" line="+177"/>
+        <location filename="../../app/sfumato/engine/disclosure/group_risk.py" line="+178"/>
         <source>The published tests are for one retention probability; this release has one for each value.</source>
         <translation>Die veröffentlichten Tests gelten für eine einzige Beibehaltungswahrscheinlichkeit; diese Freigabe hat eine für jeden Wert.</translation>
     </message>
@@ -16780,7 +16791,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+428"/>
-        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/release.py" line="+406"/>
+        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/release.py" line="+407"/>
         <source>Moving {parameter}</source>
         <translation>{parameter} wird verändert</translation>
     </message>
@@ -16836,7 +16847,7 @@ Rückgabewerte:
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/realized_risk.py" line="+270"/>
+        <location filename="../../app/sfumato/engine/disclosure/realized_risk.py" line="+271"/>
         <source>What the coalition holds does not fit the table&apos;s {rows} {rows:record|records}.</source>
         <translation>Was die Koalition hat, passt nicht zu den {rows} {rows:Datensatz|Datensätzen} der Tabelle.</translation>
     </message>
@@ -16866,7 +16877,7 @@ Rückgabewerte:
         <translation>Mit allem Vorliegenden wird verglichen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/resampled_law.py" line="+501"/>
+        <location filename="../../app/sfumato/engine/disclosure/resampled_law.py" line="+502"/>
         <source>Adding up what copies show</source>
         <translation>Addiert wird, was Kopien zeigen</translation>
     </message>
@@ -16877,19 +16888,19 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/disclosure/traceability.py" line="+128"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/release.py" line="+515"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/release.py" line="+516"/>
         <source>Comparing the releases</source>
         <translation>Die Freigaben werden verglichen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/mixed_files.py" line="+225"/>
-        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+519"/>
-        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+169"/>
+        <location filename="../../app/sfumato/engine/disclosure/mixed_files.py" line="+265"/>
+        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+561"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+194"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/views.py" line="+219"/>
+        <location filename="../../app/sfumato/engine/generalization/views.py" line="+220"/>
         <source>{column} is at level {coarse} for a recipient who is trusted less than one at level {fine}.</source>
         <translation>{column} ist auf Stufe {coarse} für einen Empfänger, dem weniger vertraut wird als einem auf Stufe {fine}.</translation>
     </message>
@@ -16899,7 +16910,7 @@ Rückgabewerte:
         <translation>Erhöhen Sie die Stufe des Empfängers mit weniger Vertrauen oder senken Sie die des anderen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/coded.py" line="+243"/>
+        <location filename="../../app/sfumato/engine/generalization/coded.py" line="+247"/>
         <source>Use fewer quasi-identifiers, or fewer levels in their hierarchies.</source>
         <translation>Verwenden Sie weniger Quasi-Identifikatoren oder weniger Stufen in ihren Hierarchien.</translation>
     </message>
@@ -16934,7 +16945,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein k von 1 bis zu dieser Zahl.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/checker.py" line="+134"/>
+        <location filename="../../app/sfumato/engine/generalization/checker.py" line="+135"/>
         <source>The published table has no column {column}.</source>
         <translation>Die veröffentlichte Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -17002,9 +17013,9 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+234"/>
+        <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+235"/>
         <location filename="../../app/sfumato/engine/table/table.py" line="-313"/>
-        <location filename="../../app/sfumato/project/release/workers.py" line="+568"/>
+        <location filename="../../app/sfumato/project/release/workers.py" line="+569"/>
         <source>The table has no rows.</source>
         <translation>Die Tabelle hat keine Zeilen.</translation>
     </message>
@@ -17034,7 +17045,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine der beiden Rollen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/criteria.py" line="+293"/>
+        <location filename="../../app/sfumato/engine/generalization/criteria.py" line="+294"/>
         <source>k-anonymity</source>
         <translation>k-Anonymität</translation>
     </message>
@@ -17230,7 +17241,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/publication.py" line="+404"/>
+        <location filename="../../app/sfumato/engine/generalization/publication.py" line="+372"/>
         <source>Give {names} one more level with a single group, or leave {count:it|them} out.</source>
         <translation>Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {count:diese Spalte|diese Spalten} weg.</translation>
     </message>
@@ -17245,7 +17256,7 @@ Rückgabewerte:
         <translation>Ohne die Tabelle von {holder} gibt es eine Lösung.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/hierarchies/problems.py" line="+40"/>
+        <location filename="../../app/sfumato/engine/generalization/hierarchies/problems.py" line="+41"/>
         <source>empty label</source>
         <translation>leere Bezeichnung</translation>
     </message>
@@ -17415,7 +17426,7 @@ Rückgabewerte:
         <translation>Codes: Ihre letzten Zeichen werden eines nach dem anderen verborgen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/hierarchies/recipe.py" line="+23"/>
+        <location filename="../../app/sfumato/engine/generalization/hierarchies/recipe.py" line="+24"/>
         <location filename="../../app/sfumato/formats/columns/settling.py" line="+87"/>
         <source>a whole number</source>
         <translation>eine ganze Zahl</translation>
@@ -17497,7 +17508,7 @@ Rückgabewerte:
         <translation>Benennen Sie Klassen ab Stufe 1 um und geben Sie jeder einen Namen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/hierarchies/recipes.py" line="+55"/>
+        <location filename="../../app/sfumato/engine/generalization/hierarchies/recipes.py" line="+56"/>
         <location filename="../../app/sfumato/formats/choices.py" line="-67"/>
         <source>whole numbers</source>
         <translation>ganze Zahlen</translation>
@@ -17706,7 +17717,7 @@ Rückgabewerte:
         <translation>Es gibt keine Hierarchie der Art {kind}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/hierarchies/tree.py" line="+108"/>
+        <location filename="../../app/sfumato/engine/generalization/hierarchies/tree.py" line="+109"/>
         <source>Column {column} mixes values of two types, so no hierarchy can order them.</source>
         <translation>Spalte {column} mischt Werte zweier Typen, daher kann keine Hierarchie sie ordnen.</translation>
     </message>
@@ -17821,7 +17832,7 @@ Rückgabewerte:
         <translation>Geben Sie an, welcher unserer Werte jeder davon ist, oder nehmen Sie sie in unseren Wertebereich auf.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/beliefs.py" line="+82"/>
+        <location filename="../../app/sfumato/engine/generalization/beliefs.py" line="+83"/>
         <source>Add at least one.</source>
         <translation>Fügen Sie mindestens eine hinzu.</translation>
     </message>
@@ -17871,7 +17882,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen größeren Anteil.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/publication.py" line="-314"/>
+        <location filename="../../app/sfumato/engine/generalization/publication.py" line="-282"/>
         <source>The table&apos;s hierarchies have no levels {node}.</source>
         <translation>Die Hierarchien der Tabelle haben keine Stufen {node}.</translation>
     </message>
@@ -17886,17 +17897,17 @@ Rückgabewerte:
         <translation>An diesem Knoten {rows:ragt|ragen} {rows} {rows:Datensatz|Datensätze} heraus, und {allowed} {allowed:darf|dürfen} weggelassen werden.</translation>
     </message>
     <message>
-        <location line="+59"/>
+        <location line="+27"/>
         <source>With the {rows} starred {rows:record|records} as a class of their own the table does not keep {criterion}.</source>
         <translation>Mit den {rows} mit * versehenen {rows:Datensatz|Datensätzen} als eigener Klasse hält die Tabelle {criterion} nicht ein.</translation>
     </message>
     <message>
-        <location line="-57"/>
+        <location line="-25"/>
         <source>Choose a safe node, or let more records be left out.</source>
         <translation>Wählen Sie einen sicheren Knoten oder lassen Sie mehr Datensätze weglassen.</translation>
     </message>
     <message>
-        <location line="+59"/>
+        <location line="+27"/>
         <source>Leave these records out instead of starring them.</source>
         <translation>Lassen Sie diese Datensätze weg, statt sie mit * zu versehen.</translation>
     </message>
@@ -17966,7 +17977,7 @@ Rückgabewerte:
         <translation>Geben Sie die Stufe an, auf der sie freigegeben wurde: über 0 und unter 1.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/uniform/mechanism.py" line="+223"/>
+        <location filename="../../app/sfumato/engine/mechanisms/uniform/mechanism.py" line="+224"/>
         <source>Two adopted releases of the level {level:g} differ in {count:,} {count:row|rows}, first in row {row:,}.</source>
         <translation>Zwei übernommene Freigaben der Stufe {level:g} unterscheiden sich in {count:,} {count:Zeile|Zeilen}, zuerst in Zeile {row:,}.</translation>
     </message>
@@ -18209,7 +18220,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/engine/matrices/retention_matrix.py" line="+89"/>
+        <location filename="../../app/sfumato/engine/matrices/retention_matrix.py" line="+88"/>
         <source>Give a number from 0 (nothing is kept) to 1 (everything is kept).</source>
         <translation>Geben Sie eine Zahl von 0 (nichts wird beibehalten) bis 1 (alles wird beibehalten) an.</translation>
     </message>
@@ -18299,7 +18310,7 @@ Rückgabewerte:
         <translation>Zahlenspalten und Spalten mit Kategorien werden getrennt geschützt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/adoption.py" line="+116"/>
+        <location filename="../../app/sfumato/engine/mechanisms/adoption.py" line="+117"/>
         <source>Adopted releases</source>
         <translation>Übernommene Freigaben</translation>
     </message>
@@ -18320,7 +18331,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+17"/>
-        <location filename="../../app/sfumato/project/document/adopted_files.py" line="+145"/>
+        <location filename="../../app/sfumato/project/document/adopted_files.py" line="+146"/>
         <source>What the settings tell of adopted releases can&apos;t be read.</source>
         <translation>Was die Einstellungen über übernommene Freigaben sagen, ist nicht lesbar.</translation>
     </message>
@@ -18341,7 +18352,7 @@ Rückgabewerte:
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+594"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+599"/>
         <source>{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>{told} Das ist aus {rows:,} gleichmäßig gezogenen {rows:Zeile|Zeilen} geschätzt.</translation>
     </message>
@@ -18354,12 +18365,12 @@ Rückgabewerte:
         <location filename="../../app/sfumato/engine/mechanisms/categorical.py" line="+93"/>
         <location line="+5"/>
         <location line="+20"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="+179"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/checks.py" line="+180"/>
         <location line="+4"/>
         <location filename="../../app/sfumato/engine/mechanisms/hadamard.py" line="+289"/>
         <location filename="../../app/sfumato/engine/mechanisms/laplace/mechanism.py" line="+103"/>
         <location line="+4"/>
-        <location filename="../../app/sfumato/project/adoption/rows.py" line="+343"/>
+        <location filename="../../app/sfumato/project/adoption/rows.py" line="+344"/>
         <source>the table</source>
         <translation>die Tabelle</translation>
     </message>
@@ -18422,7 +18433,7 @@ Rückgabewerte:
         <translation>was die mit höherem Vertrauen zeigt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-465"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-469"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-35"/>
         <source>Number of records</source>
         <translation>Zahl der Datensätze</translation>
@@ -18901,7 +18912,7 @@ Rückgabewerte:
         <translation>Es schwankt gemeinsam, wie K angibt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/ladders/laplace.py" line="+224"/>
+        <location filename="../../app/sfumato/engine/ladders/laplace.py" line="+225"/>
         <source>The privacy loss ε = {level:g} of Laplace noise is out of range.</source>
         <translation>Der Privatheitsverlust ε = {level:g} des Laplace-Rauschens liegt außerhalb des zulässigen Bereichs.</translation>
     </message>
@@ -19093,7 +19104,7 @@ Rückgabewerte:
         <translation>Wie oft die beste Vermutung zwischen zwei Werten, die eine veröffentlichte Standardabweichung auseinanderliegen, höchstens zutrifft; 0,5 ist Zufall. Das gilt für jede Verteilung und für jemanden, der die anderen Zahlen der Person kennt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/disclosure/noise_law.py" line="+265"/>
+        <location filename="../../app/sfumato/engine/disclosure/noise_law.py" line="+266"/>
         <source>In this table, an attacker who knows how the numbers are distributed, but no other column, can at best place 90 in 100 people&apos;s {widths}; without any release, {without}.</source>
         <translation>In dieser Tabelle kann ein Angreifer, der die Verteilung der Zahlen, aber keine andere Spalte kennt, bei 90 von 100 Personen bestenfalls {widths} bestimmen; ohne jede Freigabe {without}.</translation>
     </message>
@@ -19350,7 +19361,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../app/sfumato/engine/mechanisms/laplace/settings.py" line="+101"/>
+        <location filename="../../app/sfumato/engine/mechanisms/laplace/settings.py" line="+102"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/share_bounds.py" line="+113"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
@@ -19466,7 +19477,7 @@ Rückgabewerte:
         <translation>Nennen Sie eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="+86"/>
+        <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="+87"/>
         <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+290"/>
         <location filename="../../app/sfumato/engine/mechanisms/per_value.py" line="+92"/>
         <location filename="../../app/sfumato/engine/mechanisms/retention_profiles.py" line="+333"/>
@@ -19489,7 +19500,7 @@ Rückgabewerte:
         <translation>Eine Übergangsmatrix gibt an, mit welcher Wahrscheinlichkeit jeder Wert als jeder andere freigegeben wird.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/utility/best_matrix.py" line="+97"/>
+        <location filename="../../app/sfumato/analysis/utility/best_matrix.py" line="+98"/>
         <location filename="../../app/sfumato/engine/mechanisms/matrix.py" line="+103"/>
         <source>others</source>
         <translation>andere</translation>
@@ -19630,7 +19641,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein Verfahren, das Zahlen Rauschen hinzufügt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/frequency_source.py" line="+172"/>
+        <location filename="../../app/sfumato/engine/mechanisms/frequency_source.py" line="+173"/>
         <source>The frequencies of {column} are {given} {given:number|numbers} for {size} {size:value|values}.</source>
         <translation>Die Häufigkeiten von {column} sind {given} {given:Zahl|Zahlen} für {size} {size:Wert|Werte}.</translation>
     </message>
@@ -20212,7 +20223,7 @@ Rückgabewerte:
         <translation>Senken Sie ε0 der Häufigkeiten unter {most}, lockern Sie die Grenze oder lassen Sie alle Werte gleich zählen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/limits.py" line="+181"/>
+        <location filename="../../app/sfumato/engine/mechanisms/reconstruction/limits.py" line="+182"/>
         <source>With p = {retention:g} and ε = {epsilon:g}, a group in which one value has the share f = {share:.3g} allows δ from 0 to {most:.3g}, not {delta:g}: even a single draw tells too much.</source>
         <translation>Mit p = {retention:g} und ε = {epsilon:g} lässt eine Gruppe, in der ein Wert den Anteil f = {share:.3g} hat, δ von 0 bis {most:.3g} zu, nicht {delta:g}: Schon eine einzige Ziehung verrät zu viel.</translation>
     </message>
@@ -20625,7 +20636,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/release.py" line="-292"/>
-        <location filename="../../app/sfumato/project/release/release_stream.py" line="+203"/>
+        <location filename="../../app/sfumato/project/release/release_stream.py" line="+204"/>
         <source>Copying what was drawn</source>
         <translation>Kopiert wird, was gezogen wurde</translation>
     </message>
@@ -20943,7 +20954,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+0"/>
         <location filename="../../app/sfumato/engine/table/table.py" line="-341"/>
         <location filename="../../app/sfumato/formats/records.py" line="+48"/>
-        <location filename="../../app/sfumato/formats/tables/delimited.py" line="+496"/>
+        <location filename="../../app/sfumato/formats/tables/delimited.py" line="+506"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -21028,7 +21039,7 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+237"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+241"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
@@ -21045,12 +21056,12 @@ Rückgabewerte:
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="-169"/>
+        <location line="-173"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+177"/>
+        <location line="+181"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -21060,7 +21071,7 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="-179"/>
+        <location line="-183"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
@@ -21070,12 +21081,17 @@ Rückgabewerte:
         <translation>Die ganzen Zahlen sehen nach einer Nummerierung der Datensätze aus, daher verraten sie, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
+        <source>The codes look like a numbering of the records, so they tell whose record it is.</source>
+        <translation>Die Codes sehen nach einer Nummerierung der Datensätze aus, daher verraten sie, wessen Datensatz es ist.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
         <source>Nearly every row has a value of its own: whoever knows it finds the record. Leave it out, or divide it into bins.</source>
         <translation>Fast jede Zeile hat einen eigenen Wert: Wer ihn kennt, findet den Datensatz. Lassen Sie die Spalte weg oder teilen Sie sie in Klassen ein.</translation>
     </message>
     <message>
-        <location line="+221"/>
+        <location line="+239"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -21159,7 +21175,7 @@ Rückgabewerte:
         <translation>Spalten, die aus anderen folgen, werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/repeated_units.py" line="+137"/>
+        <location filename="../../app/sfumato/engine/table/repeated_units.py" line="+138"/>
         <source>The column {column} says which rows belong together, and it is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Die Spalte {column} sagt, welche Zeilen zusammengehören, und sie fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -21169,7 +21185,7 @@ Rückgabewerte:
         <translation>Ergänzen Sie sie (eine Zeile, die zu niemandem sonst gehört, erhält einen eigenen Wert) oder wählen Sie andere Spalten.</translation>
     </message>
     <message>
-        <location line="+153"/>
+        <location line="+163"/>
         <source>More than {most:,} {most:row|rows} share a value of {column}, too many to be looked at in parts.</source>
         <translation>Mehr als {most:,} {most:Zeile|Zeilen} haben denselben Wert von {column}: zu viele, um in Teilen betrachtet zu werden.</translation>
     </message>
@@ -21180,7 +21196,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/disclosure/pooled_rows.py" line="-5"/>
-        <location filename="../../app/sfumato/engine/table/repeated_units.py" line="-84"/>
+        <location filename="../../app/sfumato/engine/table/repeated_units.py" line="-94"/>
         <location line="+19"/>
         <source>Looking for rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden gesucht</translation>
@@ -21367,7 +21383,7 @@ Rückgabewerte:
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder leeren Sie sie, wodurch sie fehlend werden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/contents.py" line="+23"/>
+        <location filename="../../app/sfumato/formats/bundles/contents.py" line="+24"/>
         <source>The rows are in the source table&apos;s order: anyone with a register sorted like the table can match it to the file row by row, and tell whose row is whose.</source>
         <translation>Die Zeilen stehen in der Reihenfolge der Quelltabelle: Wer ein ebenso sortiertes Register hat, kann es der Datei Zeile für Zeile zuordnen und sagen, wessen Zeile welche ist.</translation>
     </message>
@@ -21407,7 +21423,7 @@ Rückgabewerte:
         <translation>{columns} {count:wird als Pseudonym|werden als Pseudonyme} freigegeben, in allen Zeilen mit gleichem Wert dasselbe: Zeilen lassen sich dadurch verknüpfen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="+118"/>
+        <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="+119"/>
         <location filename="../../app/sfumato/formats/bundles/readme.py" line="+110"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
@@ -21428,7 +21444,7 @@ Rückgabewerte:
         <translation>Wie die Bezeichnungen von {column} noch gröber werden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/packages.py" line="+420"/>
+        <location filename="../../app/sfumato/formats/bundles/packages.py" line="+421"/>
         <source>{path} is not a bundle: it has no {description}. It holds {count} {count:table|tables}.</source>
         <translation>{path} ist kein Datenpaket: Es hat keine {description}. Es enthält {count} {count:Tabelle|Tabellen}.</translation>
     </message>
@@ -21439,7 +21455,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-217"/>
-        <location filename="../../app/sfumato/formats/bundles/reading.py" line="+547"/>
+        <location filename="../../app/sfumato/formats/bundles/reading.py" line="+543"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -21915,6 +21931,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+82"/>
+        <location filename="../../app/sfumato/formats/tables/delimited.py" line="-3"/>
         <source>Keep rows without any value</source>
         <translation>Zeilen ohne jeden Wert behalten</translation>
     </message>
@@ -22252,7 +22269,7 @@ Rückgabewerte:
         <translation>Ein Anführungszeichen im ersten Datensatz von {file} wird nicht geschlossen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/tables/delimited.py" line="-287"/>
+        <location filename="../../app/sfumato/formats/tables/delimited.py" line="-293"/>
         <location filename="../../app/sfumato/formats/utf8_stream.py" line="+1"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
@@ -22536,7 +22553,7 @@ Rückgabewerte:
         <translation>{target} wird entpackt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/hierarchies.py" line="+56"/>
+        <location filename="../../app/sfumato/formats/hierarchies.py" line="+57"/>
         <source>The text</source>
         <translation>Der Text</translation>
     </message>
@@ -22571,7 +22588,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Textdatei mit einer Zeile für jeden Wert: den Wert, dann seine Bezeichnungen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/options.py" line="-306"/>
+        <location filename="../../app/sfumato/formats/options.py" line="-304"/>
         <source>UTF-8 (Unicode)</source>
         <translation>UTF-8 (Unicode)</translation>
     </message>
@@ -22776,12 +22793,12 @@ Rückgabewerte:
         <translation>Datumsangaben, von denen eine Arbeitsmappe nur Tag, Monat oder Jahr zeigt</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>a workbook&apos;s errors, such as #N/A</source>
         <translation>Fehler einer Arbeitsmappe, wie #NV</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>the type of a column</source>
         <translation>der Typ einer Spalte</translation>
     </message>
@@ -22897,7 +22914,7 @@ Rückgabewerte:
         <translation>Lesen Sie sie als PostgreSQL.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/statistical/reading.py" line="+222"/>
+        <location filename="../../app/sfumato/formats/statistical/reading.py" line="+223"/>
         <source>{file} is damaged: the library that reads {package} files crashed at it.</source>
         <translation>{file} ist beschädigt: Die Bibliothek, die Dateien von {package} liest, ist daran abgestürzt.</translation>
     </message>
@@ -22925,14 +22942,14 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/delimited_writing.py" line="+76"/>
-        <location filename="../../app/sfumato/formats/statistical/writing.py" line="+249"/>
+        <location filename="../../app/sfumato/formats/statistical/writing.py" line="+250"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="-331"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/formats/statistical/writing.py" line="+22"/>
-        <location filename="../../app/sfumato/formats/table_format.py" line="+323"/>
+        <location filename="../../app/sfumato/formats/table_format.py" line="+324"/>
         <location filename="../../app/sfumato/project/release/release_stream.py" line="+72"/>
         <location line="+49"/>
         <location filename="../../app/sfumato/report/writing.py" line="+133"/>
@@ -23062,11 +23079,17 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+13"/>
+        <source>{file} is {text}, which can&apos;t be read as a table.</source>
+        <translation>{file} ist {text} und kann nicht als Tabelle gelesen werden.</translation>
+    </message>
+    <message>
+        <location line="+11"/>
         <source>{file} is in no format that Sfumato can read.</source>
         <translation>{file} hat kein Format, das Sfumato lesen kann.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-10"/>
+        <location line="+11"/>
         <source>Save it as one of: {known}.</source>
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
@@ -23081,7 +23104,7 @@ Rückgabewerte:
         <translation>{file} hat einen Datensatz von mehr als {megabytes} MB: Wahrscheinlich schließt ein Anführungszeichen nicht.</translation>
     </message>
     <message>
-        <location line="+190"/>
+        <location line="+191"/>
         <location line="+20"/>
         <location filename="../../app/sfumato/formats/tables/excel.py" line="-37"/>
         <location filename="../../app/sfumato/formats/tables/parquet.py" line="+341"/>
@@ -23107,7 +23130,17 @@ Rückgabewerte:
         <translation>{file} hat keine Zeilen.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+4"/>
+        <source>No row of {file} has a value.</source>
+        <translation>Keine Zeile von {file} hat einen Wert.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Choose a file with at least one record, or keep rows without any value.</source>
+        <translation>Wählen Sie eine Datei mit mindestens einem Datensatz, oder behalten Sie Zeilen ohne Wert.</translation>
+    </message>
+    <message>
+        <location line="+13"/>
         <source>CSV (delimited text)</source>
         <translation>CSV (Text mit Trennzeichen)</translation>
     </message>
@@ -23183,7 +23216,7 @@ Rückgabewerte:
         <translation>Sehen Sie nach, ob weit rechts oder weit unten versehentlich eine Zelle etwas enthält. Ist alles richtig, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location line="+69"/>
+        <location line="+70"/>
         <source>The sheet of {file} holds formulas, but none of their values.</source>
         <translation>Das Blatt von {file} enthält Formeln, aber keinen ihrer Werte.</translation>
     </message>
@@ -23224,7 +23257,7 @@ Rückgabewerte:
         <translation>Das Blatt von {file} blendet alle seine Spalten aus.</translation>
     </message>
     <message>
-        <location line="-90"/>
+        <location line="-91"/>
         <source>Change what becomes of bad values.</source>
         <translation>Ändern Sie, was mit fehlerhaften Werten geschieht.</translation>
     </message>
@@ -23598,7 +23631,7 @@ Rückgabewerte:
         <translation>Öffnen Sie sie in SPSS, und speichern Sie sie ohne Passwort.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/notes.py" line="+14"/>
+        <location filename="../../app/sfumato/formats/notes.py" line="+15"/>
         <source>In {title} this file is weighted by {column}; here each record counts once. Give the column the role of a weight, and recipients are told how to use it.</source>
         <translation>In {title} ist diese Datei mit {column} gewichtet; hier zählt jeder Datensatz einmal. Geben Sie der Spalte die Rolle eines Gewichts, dann erfahren Empfänger, wie sie es verwenden.</translation>
     </message>
@@ -23739,12 +23772,12 @@ Rückgabewerte:
         <translation>{file} enthält eine Zelle, deren Text länger ist, als eine Zelle haben kann.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/workbooks/xlsx.py" line="+35"/>
+        <location filename="../../app/sfumato/formats/workbooks/xlsx.py" line="+36"/>
         <source>{file} is not a whole Excel workbook (.xlsx).</source>
         <translation>{file} ist keine vollständige Excel-Arbeitsmappe (.xlsx).</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+38"/>
         <source>{file} is a binary workbook of Excel (.xlsb).</source>
         <translation>{file} ist eine binäre Arbeitsmappe von Excel (.xlsb).</translation>
     </message>
@@ -23804,7 +23837,7 @@ Rückgabewerte:
         <translation>Sie wurde unterbrochen, und danach wurde ein nicht versiegelter Zustand angenommen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/adoption/adopt.py" line="+90"/>
+        <location filename="../../app/sfumato/project/adoption/adopt.py" line="+91"/>
         <source>{attribute} was released from this project to {recipient} on {date}, and what was released can&apos;t be fitted to another release afterwards.</source>
         <translation>{attribute} wurde aus diesem Projekt am {date} an {recipient} freigegeben, und Freigegebenes lässt sich nachträglich nicht an eine andere Freigabe anpassen.</translation>
     </message>
@@ -24182,7 +24215,7 @@ Rückgabewerte:
         <translation>Berichtigen Sie ihn.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/document/edits.py" line="+159"/>
+        <location filename="../../app/sfumato/project/document/edits.py" line="+160"/>
         <source>The policy has no level that is stated by {found}.</source>
         <translation>Das Regelwerk hat keine Stufe, die durch {found} angegeben wird.</translation>
     </message>
@@ -24193,14 +24226,14 @@ Rückgabewerte:
         <translation>Geben Sie sie durch eines davon an: {terms}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/document/model.py" line="+79"/>
+        <location filename="../../app/sfumato/project/document/model.py" line="+80"/>
         <source>The project&apos;s document can&apos;t be read ({kind}).</source>
         <translation>Das Dokument des Projekts ist nicht lesbar ({kind}).</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/store/files.py" line="+228"/>
-        <location filename="../../app/sfumato/project/store/secret.py" line="+231"/>
+        <location filename="../../app/sfumato/project/store/files.py" line="+229"/>
+        <location filename="../../app/sfumato/project/store/secret.py" line="+232"/>
         <location line="+24"/>
         <location line="+19"/>
         <source>The file was damaged or changed; restore an earlier copy.</source>
@@ -24237,7 +24270,7 @@ Rückgabewerte:
         <translation>Stellen Sie eine frühere Kopie wieder her, öffnen Sie es schreibgeschützt, um seinen Inhalt zu untersuchen und zu exportieren, oder nehmen Sie es so an, wie es ist, und versiegeln Sie es neu.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/ledger.py" line="+51"/>
+        <location filename="../../app/sfumato/project/ledger.py" line="+52"/>
         <source>project created</source>
         <translation>Projekt angelegt</translation>
     </message>
@@ -24395,7 +24428,7 @@ Rückgabewerte:
         <translation>Bringen Sie die alte Datei zurück oder wählen Sie die neue.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/prepared.py" line="+144"/>
+        <location filename="../../app/sfumato/project/publication/prepared.py" line="+151"/>
         <source>Nothing is decided about a generalized table yet.</source>
         <translation>Über eine vergröberte Tabelle ist noch nichts entschieden.</translation>
     </message>
@@ -24410,7 +24443,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine oder lassen Sie die Spalte bei der Vergröberung weg.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/hierarchy_files.py" line="+149"/>
+        <location filename="../../app/sfumato/project/publication/hierarchy_files.py" line="+150"/>
         <source>Two files are for the column {column}.</source>
         <translation>Zwei Dateien gelten für die Spalte {column}.</translation>
     </message>
@@ -24487,7 +24520,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="-42"/>
         <location filename="../../app/sfumato/formats/bundles/readme.py" line="-253"/>
-        <location filename="../../app/sfumato/project/publication/publish.py" line="+89"/>
+        <location filename="../../app/sfumato/project/publication/publish.py" line="+90"/>
         <location filename="../../app/sfumato/report/decision.py" line="+33"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
@@ -24513,7 +24546,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/continued.py" line="+200"/>
+        <location filename="../../app/sfumato/project/publication/continued.py" line="+201"/>
         <source>No edition can follow with counterfeits, since {why}.</source>
         <translation>Mit erfundenen Datensätzen kann keine Ausgabe folgen, denn {why}.</translation>
     </message>
@@ -24634,7 +24667,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:herausragender Datensatz hat|herausragende Datensätze haben} in all diesen Spalten „*“.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/recovery.py" line="+124"/>
+        <location filename="../../app/sfumato/project/recovery.py" line="+125"/>
         <source>its project was replaced by another program</source>
         <translation>ihr Projekt wurde durch ein anderes Programm ersetzt</translation>
     </message>
@@ -24680,7 +24713,7 @@ Rückgabewerte:
         <translation>unterbrochen, und ihre Dateien sind verschwunden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/batches.py" line="+117"/>
+        <location filename="../../app/sfumato/project/release/batches.py" line="+118"/>
         <source>The rows have no column {column}.</source>
         <translation>Die Zeilen haben keine Spalte {column}.</translation>
     </message>
@@ -24695,7 +24728,7 @@ Rückgabewerte:
         <translation>Geben Sie den Zeilen alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+262"/>
+        <location line="+255"/>
         <source>The values of column {column} don&apos;t fit the type that the plan states for it.</source>
         <translation>Die Werte der Spalte {column} passen nicht zu dem Typ, den der Plan dafür angibt.</translation>
     </message>
@@ -24705,7 +24738,7 @@ Rückgabewerte:
         <translation>Lesen Sie die Spalte als diesen Typ oder erstellen Sie den Plan neu aus der Tabelle, wie sie jetzt ist.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/bundle_making.py" line="+138"/>
+        <location filename="../../app/sfumato/project/release/bundle_making.py" line="+139"/>
         <source>Waiting for another release</source>
         <translation>Auf eine andere Freigabe wird gewartet</translation>
     </message>
@@ -24815,7 +24848,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen Abstand von höchstens {most:.2g}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/disclosure/recipient_traceability.py" line="+78"/>
+        <location filename="../../app/sfumato/analysis/disclosure/recipient_traceability.py" line="+79"/>
         <source>{recipients} and {other} get the same values: nobody can tell from a leaked file which of them it comes from.</source>
         <translation>{recipients} und {other} erhalten dieselben Werte: Einer durchgesickerten Datei ist nicht anzusehen, von wem der beiden sie stammt.</translation>
     </message>
@@ -24855,7 +24888,7 @@ Rückgabewerte:
         <translation>Zu vergleichende Zeilen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/groups.py" line="+65"/>
+        <location filename="../../app/sfumato/project/release/groups.py" line="+66"/>
         <source>{column} is to make groups of records alike in public, but there is no such column.</source>
         <translation>{column} soll Gruppen öffentlich gleicher Datensätze bilden, aber es gibt keine solche Spalte.</translation>
     </message>
@@ -24885,7 +24918,7 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+368"/>
+        <location line="+351"/>
         <source>The plan does not say how the columns are read, so rows can&apos;t be released in batches.</source>
         <translation>Der Plan sagt nicht, wie die Spalten gelesen werden, daher lassen sich Zeilen nicht in Teilen freigeben.</translation>
     </message>
@@ -24980,7 +25013,7 @@ Rückgabewerte:
     <message>
         <location line="+68"/>
         <location filename="../../app/sfumato/engine/table/micro_groups.py" line="+53"/>
-        <location filename="../../app/sfumato/formats/delimited_parts.py" line="+35"/>
+        <location filename="../../app/sfumato/formats/delimited_parts.py" line="+36"/>
         <location line="+67"/>
         <location line="+30"/>
         <location line="+35"/>
@@ -25090,7 +25123,7 @@ Rückgabewerte:
         <translation>Andere Empfänger haben dieselben Pseudonyme von {column}: Wer Freigaben mit ihren zusammenlegt, kann die Zeilen nebeneinanderlegen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/regenerate.py" line="+285"/>
+        <location filename="../../app/sfumato/project/release/regenerate.py" line="+286"/>
         <source>The project has no column {name} any more.</source>
         <translation>Das Projekt hat keine Spalte {name} mehr.</translation>
     </message>
@@ -25100,7 +25133,7 @@ Rückgabewerte:
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/release_columns.py" line="+188"/>
+        <location filename="../../app/sfumato/project/release/release_columns.py" line="+182"/>
         <source>Every column is identifying, so there is nothing to release.</source>
         <translation>Jede Spalte ist direkt identifizierend, daher gibt es nichts freizugeben.</translation>
     </message>
@@ -25120,23 +25153,23 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine Rolle oder öffnen Sie die Tabelle, für die dieses Projekt angelegt wurde.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/next_edition.py" line="+215"/>
-        <location filename="../../app/sfumato/project/release/release_compatibility.py" line="+66"/>
+        <location filename="../../app/sfumato/project/next_edition.py" line="+216"/>
+        <location filename="../../app/sfumato/project/release/release_compatibility.py" line="+68"/>
         <source>Release from the table of then, or begin a new project with a record-key column, which lets later editions of the table follow.</source>
         <translation>Geben Sie aus der damaligen Tabelle frei oder beginnen Sie ein neues Projekt mit einer Spalte als Datensatzschlüssel, die spätere Ausgaben der Tabelle zulässt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/release_compatibility.py" line="+41"/>
+        <location filename="../../app/sfumato/project/release/release_compatibility.py" line="+42"/>
         <source>{attribute} was released to {recipient} on {date}, and since then {change}. A release now would not sit on the ladder of that one, so the two together would tell more than either.</source>
         <translation>{attribute} wurde am {date} an {recipient} freigegeben, und seither gilt: {change}. Eine Freigabe jetzt läge nicht auf der Leiter jener, sodass beide zusammen mehr verrieten als jede einzeln.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+6"/>
         <source>Restore it as it was then, or begin a new project for another table.</source>
         <translation>Stellen Sie es so wieder her, wie es damals war, oder beginnen Sie für eine andere Tabelle ein neues Projekt.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+106"/>
         <source>{name} was perturbed for {recipient} on {day} and would now be released as it is</source>
         <translation>{name} wurde am {day} für {recipient} verfremdet und würde jetzt unverändert freigegeben</translation>
     </message>
@@ -25156,17 +25189,17 @@ Rückgabewerte:
         <translation>{name} wurde {recipient} am {day} als Pseudonym gezeigt und würde jetzt unverändert freigegeben</translation>
     </message>
     <message>
-        <location line="-111"/>
+        <location line="-193"/>
         <source>An earlier release of these records contradicts this one: whoever has both can tell more than is promised here.</source>
         <translation>Eine frühere Freigabe dieser Datensätze widerspricht dieser: Wer beide hat, kann mehr sagen, als hier zugesagt ist.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+32"/>
         <source>The source table changed since the first release ({date}), and this project tells records apart by their position in it, which may have shifted: it had {before:,} {before:row|rows} then and has {now:,} now.</source>
         <translation>Die Quelltabelle hat sich seit der ersten Freigabe ({date}) geändert, und dieses Projekt unterscheidet Datensätze nach ihrer Position darin, die sich verschoben haben kann: Sie hatte damals {before:,} {before:Zeile|Zeilen} und hat jetzt {now:,}.</translation>
     </message>
     <message>
-        <location line="+86"/>
+        <location line="+166"/>
         <source>{name} was released as it is to {recipient} on {day}, so a pseudonym in its place hides nothing from them</source>
         <translation>{name} wurde am {day} unverändert an {recipient} freigegeben; ein Pseudonym an seiner Stelle verbirgt dort nichts</translation>
     </message>
@@ -25196,12 +25229,32 @@ Rückgabewerte:
         <translation>Datensätze werden durch {after} statt durch {before} unterschieden</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="-278"/>
         <source>its domain changed</source>
         <translation>Der Wertebereich hat sich geändert</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+76"/>
+        <source>Restore it as it was then. Give rows that don&apos;t fit it one of its values in the file, such as the one for all others, or leave them out.</source>
+        <translation>Stellen Sie ihn wieder her, wie er damals war. Geben Sie Zeilen, die nicht dazu passen, in der Datei einen seiner Werte, etwa den für alle übrigen, oder lassen Sie sie weg.</translation>
+    </message>
+    <message>
+        <location line="+71"/>
+        <source>It was released on {date} with the values of this domain, and releases with others would leave the ladder of that one: give these rows one of its values in the file, such as the one for all others, or leave them out.</source>
+        <translation>Die Spalte wurde am {date} mit den Werten dieses Wertebereichs freigegeben, und Freigaben mit anderen lägen nicht auf deren Leiter: Geben Sie diesen Zeilen in der Datei einen seiner Werte, etwa den für alle übrigen, oder lassen Sie sie weg.</translation>
+    </message>
+    <message>
+        <location line="+7"/>
+        <source>{column} was released on {date} with other possible values than these, and a release with these would leave the ladder of that one.</source>
+        <translation>{column} wurde am {date} mit anderen möglichen Werten als diesen freigegeben, und eine Freigabe mit diesen läge nicht auf deren Leiter.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Restore the values of then. Give rows that don&apos;t fit one of them in the file, such as the one for all others, or leave them out.</source>
+        <translation>Stellen Sie die damaligen Werte wieder her. Geben Sie Zeilen, die nicht passen, in der Datei einen davon, etwa den für alle übrigen, oder lassen Sie sie weg.</translation>
+    </message>
+    <message>
+        <location line="+130"/>
         <source>other releases that were made elsewhere were adopted for it, or adopted no more</source>
         <translation>Andere anderswo erstellte Freigaben wurden dafür übernommen oder werden nicht mehr übernommen</translation>
     </message>
@@ -25549,7 +25602,7 @@ Rückgabewerte:
         <translation>{columns} und {more} weitere</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/units.py" line="+204"/>
+        <location filename="../../app/sfumato/project/release/units.py" line="+205"/>
         <source>At most this many leave together.</source>
         <translation>Höchstens so viele werden zusammen freigegeben.</translation>
     </message>
@@ -25670,7 +25723,7 @@ Rückgabewerte:
         <translation>Wählen Sie Stufen, die alle mindestens so hoch oder alle höchstens so hoch wie jene sind, oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/views.py" line="-273"/>
+        <location filename="../../app/sfumato/project/release/views.py" line="-278"/>
         <source>The quasi-identifier {column} has no hierarchy, so {recipient} can&apos;t be given a coarser view of it.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Hierarchie, daher kann {recipient} keine gröbere Sicht darauf erhalten.</translation>
     </message>
@@ -25690,7 +25743,12 @@ Rückgabewerte:
         <translation>Lassen Sie einige Spalten weg, oder unterdrücken Sie ganze Datensätze.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+22"/>
+        <source>{less} sees {column} at level {coarse}, more finely than {more}, who sees it at level {fine}, and other columns more finely than {less}: together they would tell more than either view.</source>
+        <translation>{less} sieht {column} auf Stufe {coarse}, feiner als {more}, wo sie auf Stufe {fine} gezeigt wird, andere Spalten aber feiner als bei {less}: zusammen verrieten sie mehr als jede der beiden Ansichten.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
         <source>{less} sees {column} at level {coarse}, more finely than {more}, who is trusted more and sees it at level {fine}: together they would tell more than either view.</source>
         <translation>{less} sieht {column} auf Stufe {coarse}, feiner als {more}, wem mehr vertraut wird und wer es auf Stufe {fine} sieht: Zusammen verrieten sie mehr als jede Sicht für sich.</translation>
     </message>
@@ -26551,7 +26609,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/approval.py" line="-289"/>
-        <location filename="../../app/sfumato/project/recovery_sheet.py" line="+121"/>
+        <location filename="../../app/sfumato/project/recovery_sheet.py" line="+122"/>
         <location filename="../../app/sfumato/project/store/secret.py" line="-22"/>
         <source>Choose a passphrase of several words.</source>
         <translation>Wählen Sie eine Passphrase aus mehreren Wörtern.</translation>
@@ -26728,7 +26786,7 @@ Rückgabewerte:
         <location line="+6"/>
         <location line="+8"/>
         <location line="+10"/>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+110"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+111"/>
         <source>Files</source>
         <translation>Dateien</translation>
     </message>
@@ -26814,7 +26872,7 @@ Rückgabewerte:
         <translation>Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak.py" line="+183"/>
+        <location filename="../../app/sfumato/project/verification/leak.py" line="+201"/>
         <source>by averaging their values</source>
         <translation>durch Mitteln ihrer Werte</translation>
     </message>
@@ -26894,7 +26952,7 @@ Rückgabewerte:
         <translation>Die {rows:,} {rows:Zeile stammt|Zeilen stammen} aus keiner Freigabe dieses Projekts. {share:.0%} sind Zeilen der Quelltabelle selbst: So sieht eine Verfremdung von ihr aus, die nicht dieses Projekt erstellt hat.</translation>
     </message>
     <message>
-        <location line="-206"/>
+        <location line="-219"/>
         <source>There is no release of this table that the file could come from.</source>
         <translation>Es gibt keine Freigabe dieser Tabelle, aus der die Datei stammen könnte.</translation>
     </message>
@@ -26924,7 +26982,7 @@ Rückgabewerte:
         <translation>Wurden Spalten umbenannt, so geben Sie ihnen die Namen, unter denen sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="-45"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="-62"/>
         <source>Making the release to {name} again</source>
         <translation>Die Freigabe an {name} wird nachgebildet</translation>
     </message>
@@ -26944,7 +27002,7 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+189"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+224"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
@@ -27368,12 +27426,12 @@ Rückgabewerte:
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/material.py" line="+207"/>
+        <location filename="../../app/sfumato/report/material.py" line="+200"/>
         <source>Reading the ledger</source>
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
     <message>
-        <location line="+134"/>
+        <location line="+132"/>
         <source>Weighing the coalition of everybody with {key}</source>
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
@@ -27465,7 +27523,7 @@ Rückgabewerte:
         <translation>weggelassen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planning/board.py" line="+327"/>
+        <location filename="../../app/sfumato/analysis/planning/board.py" line="+328"/>
         <source>Not protected yet.</source>
         <translation>Noch nicht geschützt.</translation>
     </message>
@@ -27476,7 +27534,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+128"/>
-        <location filename="../../app/sfumato/analysis/utility/worth.py" line="+354"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="+356"/>
         <source>Working out what {name} gets</source>
         <translation>Es wird berechnet, was {name} bekommt</translation>
     </message>
@@ -27970,7 +28028,7 @@ Rückgabewerte:
         <translation>Nach einem früheren Regelwerk freigegeben: {key}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/material.py" line="+33"/>
+        <location filename="../../app/sfumato/analysis/questions/coalition.py" line="-41"/>
         <source>What is held can&apos;t be weighed together. {problem}</source>
         <translation>Was vorliegt, lässt sich nicht zusammen bewerten. {problem}</translation>
     </message>
@@ -28160,8 +28218,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+11"/>
-        <source>{column} was released, and another domain would leave the ladder of those releases: give the new values one of the domain&apos;s values in the file, such as the one for all others, or begin a new project.</source>
-        <translation>{column} wurde freigegeben, und ein anderer Wertebereich läge nicht auf der Leiter dieser Freigaben: Geben Sie den neuen Werten in der Datei einen Wert des Wertebereichs, etwa den für alle übrigen, oder beginnen Sie ein neues Projekt.</translation>
+        <source>{column} was released, and another domain would leave the ladder of those releases: give the new values one of the domain&apos;s values in the file, such as the one for all others, or leave these rows out.</source>
+        <translation>{column} wurde freigegeben, und ein anderer Wertebereich läge nicht auf der Leiter dieser Freigaben: Geben Sie den neuen Werten in der Datei einen Wert des Wertebereichs, etwa den für alle übrigen, oder lassen Sie diese Zeilen weg.</translation>
     </message>
     <message>
         <location line="+7"/>
@@ -28500,7 +28558,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/project/release/table_survey.py" line="-202"/>
         <location filename="../../app/sfumato/ui/panels/attributes/hierarchy/dialog.py" line="+121"/>
-        <location filename="../../app/sfumato/ui/state/insights.py" line="+242"/>
+        <location filename="../../app/sfumato/ui/state/insights.py" line="+247"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
     </message>
@@ -28592,7 +28650,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-603"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-604"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -29828,7 +29886,7 @@ Rückgabewerte:
         <translation>{companion} wird unverändert freigegeben und verrät, warum {column} fehlt, etwa wer die Antwort verweigert hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/utility/worth.py" line="-194"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="-195"/>
         <source>{column} is worth {worth} of {of:,}.</source>
         <translation>{column} ist {worth} von {of:,} wert.</translation>
     </message>
@@ -29848,7 +29906,7 @@ Rückgabewerte:
         <translation>Der am besten bekannte Anteil ist {best} wert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/utility/mechanism_choice.py" line="+269"/>
+        <location filename="../../app/sfumato/analysis/utility/mechanism_choice.py" line="+270"/>
         <location line="+9"/>
         <location filename="../../app/sfumato/analysis/utility/mode_costs.py" line="+57"/>
         <location filename="../../app/sfumato/analysis/utility/worth.py" line="+2"/>
@@ -29918,7 +29976,7 @@ Rückgabewerte:
         <translation>Es wird verglichen, was {names} schützt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/utility/worth.py" line="+66"/>
+        <location filename="../../app/sfumato/analysis/utility/worth.py" line="+67"/>
         <source>{column} shows * everywhere: nothing of it is left.</source>
         <translation>{column} zeigt überall *: Nichts bleibt von ihr.</translation>
     </message>
@@ -30246,7 +30304,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/formats/delimited_notes.py" line="+105"/>
+        <location filename="../../app/sfumato/formats/delimited_notes.py" line="+112"/>
         <source>The first row holds the names</source>
         <translation>Die erste Zeile enthält die Namen</translation>
     </message>
@@ -30337,7 +30395,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/source_changes.py" line="+431"/>
+        <location filename="../../app/sfumato/project/source_changes.py" line="+432"/>
         <source>yes or no</source>
         <translation>ja oder nein</translation>
     </message>
@@ -30508,7 +30566,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../app/sfumato/formats/statistical/reasons.py" line="+174"/>
+        <location filename="../../app/sfumato/formats/statistical/reasons.py" line="+175"/>
         <location line="+6"/>
         <source>{more} more {more:column|columns}</source>
         <translation>{more} weitere {more:Spalte|Spalten}</translation>
@@ -30589,7 +30647,7 @@ Rückgabewerte:
         <translation>Die letzte Zeile beginnt mit einem Wort für Summen. Sehen Sie nach, ob sie ein Datensatz ist; ist sie keiner, so entfernen Sie sie aus der Datei.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/encodings.py" line="+91"/>
+        <location filename="../../app/sfumato/formats/encodings.py" line="+92"/>
         <source>Read it as {encoding}</source>
         <translation>Als {encoding} lesen</translation>
     </message>
@@ -30635,8 +30693,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <source>Say where each column stands, with --layout FILE or under How it is read. The file is a table with the columns name, start and width, or SPSS&apos;s DATA LIST, Stata&apos;s infix or a DDI codebook.</source>
-        <translation>Sagen Sie, wo jede Spalte steht, mit --layout DATEI oder unter „Wie sie gelesen wird“. Die Datei ist eine Tabelle mit den Spalten name, start und width oder DATA LIST von SPSS, infix von Stata oder ein DDI-Codebuch.</translation>
+        <source>Choose a file that says where each column stands, by Layout of columns… under How it is read, or --layout FILE in a command: a table with the columns name, start and width, SPSS&apos;s DATA LIST, Stata&apos;s infix or a DDI codebook.</source>
+        <translation>Wählen Sie eine Datei, die sagt, wo jede Spalte steht, mit „Aufbau der Spalten…“ unter „Einlesen“ oder mit --layout DATEI in einem Befehl: eine Tabelle mit den Spalten name, start und width, DATA LIST von SPSS, infix von Stata oder ein Codebuch von DDI.</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -30650,7 +30708,7 @@ Rückgabewerte:
         <translation>{count} {count:Spalte wird|Spalten werden} als Zahlen gelesen ({period}): {columns}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/statistical/dates.py" line="+357"/>
+        <location filename="../../app/sfumato/formats/statistical/dates.py" line="+358"/>
         <source>Column {column} holds {count:number|numbers} that {count:is no {period}|are no {period}}: {count} {count:is|are} read as missing, first in row {row}.</source>
         <translation>Spalte {column} enthält {count:eine Zahl|Zahlen}, {count:die nicht {period} ist|die nicht {period} sind}: {count} {count:gilt|gelten} als fehlend, zuerst in Zeile {row}.</translation>
     </message>
@@ -30691,7 +30749,7 @@ Rückgabewerte:
         <translation>{count} {count:Spalte wird|Spalten werden} so grob gelesen, wie die Datei {count:sie|sie} zeigt ({period}): {columns}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/statistical/displays.py" line="+27"/>
+        <location filename="../../app/sfumato/formats/statistical/displays.py" line="+28"/>
         <source>milliseconds with leap seconds</source>
         <translation>Millisekunden mit Schaltsekunden</translation>
     </message>
@@ -31073,13 +31131,13 @@ Rückgabewerte:
         <translation>Eine Spalte ist so viele wahre Datensätze wert, wie eine einfache Zufallsstichprobe braucht, um ihre Anteile oder ihren Mittelwert ebenso genau anzugeben. Weniger als 30 für die ganze Tabelle sind wertlos.</translation>
     </message>
     <message>
-        <location line="-152"/>
-        <location line="+71"/>
+        <location line="-153"/>
+        <location line="+72"/>
         <source>worthless</source>
         <translation>wertlos</translation>
     </message>
     <message>
-        <location line="-101"/>
+        <location line="-102"/>
         <source>This release tells the shares of {column} no more exactly than {worth} would.</source>
         <translation>Diese Freigabe gibt die Anteile von {column} nicht genauer an als {worth}.</translation>
     </message>
@@ -31094,7 +31152,7 @@ Rückgabewerte:
         <translation>mindestens {worth}</translation>
     </message>
     <message>
-        <location line="+129"/>
+        <location line="+130"/>
         <source>{columns} {count:is|are} worthless.</source>
         <translation>{columns} {count:ist|sind} wertlos.</translation>
     </message>
@@ -31205,7 +31263,7 @@ Rückgabewerte:
         <translation>{rule}, {sampling} (wie eingestellt): {error:.0f} %.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planning/safe_plan.py" line="+82"/>
+        <location filename="../../app/sfumato/analysis/planning/safe_plan.py" line="+83"/>
         <source>Trusted partner</source>
         <translation>Vertrauenswürdiger Partner</translation>
     </message>
@@ -31245,7 +31303,12 @@ Rückgabewerte:
         <translation>Mit diesem Plan {left:bliebe|blieben} {left} {left:Gefahr|Gefahren} übrig: Nennen Sie Gründe.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+4"/>
+        <source>With this plan the check would find nothing, but a release needs a column that is marked as sensitive.</source>
+        <translation>Mit diesem Plan fände die Prüfung nichts, aber eine Freigabe braucht eine Spalte, die als sensibel gekennzeichnet ist.</translation>
+    </message>
+    <message>
+        <location line="+37"/>
         <source>Nothing is left of {columns}.</source>
         <translation>Von {columns} bleibt nichts.</translation>
     </message>
@@ -31345,7 +31408,7 @@ Rückgabewerte:
         <translation>{recipient} bekommt {column} bei ε = {epsilon:.3g}: Neben dem, was daran gemessen wird, ist die übliche Stufe nicht einzuhalten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/utility/unit_price.py" line="+89"/>
+        <location filename="../../app/sfumato/analysis/utility/unit_price.py" line="+90"/>
         <source>At most {rows:,} {rows:row|rows} of a {unit} {rows:is|are} proposed, of up to {largest:,}: then means and shares are known best.</source>
         <translation>Höchstens {rows:,} {rows:Zeile|Zeilen} je {unit} {rows:wird|werden} vorgeschlagen, von bis zu {largest:,}: Dann sind Mittelwerte und Anteile am genauesten bekannt.</translation>
     </message>
@@ -31375,7 +31438,7 @@ Rückgabewerte:
         <translation>{column} ({mechanism})</translation>
     </message>
     <message>
-        <location line="+142"/>
+        <location line="+143"/>
         <source>Weighing what protection costs</source>
         <translation>Es wird abgewogen, was Schutz kostet</translation>
     </message>
@@ -31475,7 +31538,7 @@ Rückgabewerte:
         <translation>Die Zeilen werden untersucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/answers.py" line="+30"/>
+        <location filename="../../app/sfumato/analysis/answers.py" line="+31"/>
         <source>Danger</source>
         <translation>Gefahr</translation>
     </message>
@@ -31490,7 +31553,7 @@ Rückgabewerte:
         <translation>OK</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planning/board_moves.py" line="+78"/>
+        <location filename="../../app/sfumato/analysis/planning/board_moves.py" line="+79"/>
         <source>{column} is identifying: no release has it.</source>
         <translation>{column} ist identifizierend: Keine Freigabe enthält sie.</translation>
     </message>
@@ -31630,7 +31693,7 @@ Rückgabewerte:
         <translation>Niemandes Wert wird für jemanden, der auch die Tabellen von {holders} hat und sie bei gegebenem Wert für unabhängig hält, wahrscheinlicher als {x:g} %; wer weiß, wie viele Personen in denselben Klassen mehrerer Tabellen sind, kann zu einer stärkeren Vermutung kommen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/shared_columns.py" line="+112"/>
+        <location filename="../../app/sfumato/engine/generalization/shared_columns.py" line="+113"/>
         <source>Column {column} of the table of {holder} has labels that no single level of the hierarchy of our {ours} has, so the two are not aligned.</source>
         <translation>Spalte {column} der Tabelle von {holder} hat Bezeichnungen, die zu keiner einzelnen Stufe der Hierarchie von {ours} gehören; die beiden werden daher nicht einander zugeordnet.</translation>
     </message>
@@ -31640,7 +31703,7 @@ Rückgabewerte:
         <translation>Spalte {column} der Tabelle von {holder} widerspricht unserer Spalte {ours}: Unter manchen Bezeichnungen haben dort mehr Personen einen Wert als bei uns. Die beiden werden daher nicht einander zugeordnet.</translation>
     </message>
     <message>
-        <location line="+183"/>
+        <location line="+182"/>
         <source>What is believed would have to be compared for {cells:,} {cells:value|values} of classes of all tables that can meet, and at most {limit:,} can be.</source>
         <translation>Die Vermutungen wären für {cells:,} {cells:Wert|Werte} von Klassen aller Tabellen zu vergleichen, die zusammentreffen können; höchstens {limit:,} sind möglich.</translation>
     </message>
@@ -31650,7 +31713,7 @@ Rückgabewerte:
         <translation>Wählen Sie gröbere Stufen oder weniger Tabellen, oder verlangen Sie eine Zahl von Werten statt einer Höchstgrenze der Vermutung.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/editions.py" line="+46"/>
+        <location filename="../../app/sfumato/project/publication/editions.py" line="+47"/>
         <source>Somebody who also holds the edition of {day} and knows who came, left or stayed since then can narrow nobody&apos;s value to fewer than {l} {l:value|values}, as long as nobody changed in between, neither in that value nor in the columns that are shown more coarsely.</source>
         <translation>Auch wer die Ausgabe vom {day} hat und weiß, wer seitdem kam, ging oder blieb, kann niemandes Wert auf weniger als {l} {l:Wert|Werte} eingrenzen, solange sich bei niemandem etwas geändert hat, weder dieser Wert noch die Spalten, die vergröbert gezeigt werden.</translation>
     </message>
@@ -31696,7 +31759,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/project/publication/followed.py" line="+252"/>
+        <location filename="../../app/sfumato/project/publication/followed.py" line="+253"/>
         <source>several rows of a unit come and go together</source>
         <translation>mehrere Zeilen einer Einheit zusammen kommen und gehen</translation>
     </message>
@@ -31896,12 +31959,12 @@ Rückgabewerte:
         <translation>das ε dieser Zähltabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+217"/>
+        <location filename="../../app/sfumato/engine/generalization/many_columns.py" line="+218"/>
         <source>Adding columns one by one</source>
         <translation>Spalten einzeln hinzunehmen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/matrices/hadamard_matrix.py" line="+65"/>
+        <location filename="../../app/sfumato/engine/matrices/hadamard_matrix.py" line="+64"/>
         <source>{size:,} {size:code|codes} can&apos;t be put into {blocks:,} {blocks:block|blocks}.</source>
         <translation>{size:,} {size:Schlüssel|Schlüssel} lassen sich nicht auf {blocks:,} {blocks:Block|Blöcke} verteilen.</translation>
     </message>
@@ -32471,7 +32534,7 @@ Rückgabewerte:
         <translation>an wen sich Empfänger wenden</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/terms.py" line="+13"/>
+        <location filename="../../app/sfumato/formats/terms.py" line="+14"/>
         <source>Controller</source>
         <translation>Verantwortlich</translation>
     </message>
@@ -32607,7 +32670,7 @@ Rückgabewerte:
         <translation>sagen, was sie ändert, und nichts übernehmen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/editions.py" line="+187"/>
+        <location filename="../../app/sfumato/engine/generalization/editions.py" line="+188"/>
         <source>Counterfeits can&apos;t show {l} {l:value|values}, since the sensitive attribute has {count}.</source>
         <translation>Erfundene Datensätze können nicht {l} {l:Wert|Werte} zeigen, da das sensible Merkmal {count} hat.</translation>
     </message>
@@ -32722,7 +32785,7 @@ Rückgabewerte:
         <translation>Ausgabe {edition}, {counterfeits:,} von {rows:,} {rows:Datensatz|Datensätzen} {counterfeits:ist erfunden|sind erfunden}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/report/blocks.py" line="+181"/>
+        <location filename="../../app/sfumato/report/blocks.py" line="+182"/>
         <source>{name}:</source>
         <translation>{name}:</translation>
     </message>
@@ -32737,7 +32800,7 @@ Rückgabewerte:
         <translation>Entscheiden, wer was bekommt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/previews/two_way.py" line="+102"/>
+        <location filename="../../app/sfumato/analysis/previews/two_way.py" line="+103"/>
         <source>The two columns have {count} {count:combination|combinations} of values; a table shows {most} at most.</source>
         <translation>Die beiden Spalten haben {count} {count:Kombination|Kombinationen} von Werten; eine Tabelle zeigt höchstens {most}.</translation>
     </message>
@@ -32966,7 +33029,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+492"/>
+        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+499"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>
@@ -33215,7 +33278,7 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-152"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="-153"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
