@@ -4087,13 +4087,13 @@
     </message>
     <message>
         <location line="-7"/>
-        <source>{count} {count:remark|remarks} on the first {rows} rows</source>
-        <translation>{count} {count:Hinweis|Hinweise} zu den ersten {rows} Zeilen</translation>
+        <source>{count} {count:remark|remarks} on the first {rows} {rows:row|rows}</source>
+        <translation>{count} {count:Hinweis|Hinweise} zu den ersten {rows} {rows:Zeile|Zeilen}</translation>
     </message>
     <message>
         <location line="+3"/>
-        <source>{count} {count:remark|remarks} on the first {rows} rows, {some} to be looked at</source>
-        <translation>{count} {count:Hinweis|Hinweise} zu den ersten {rows} Zeilen, {some} davon zu prüfen</translation>
+        <source>{count} {count:remark|remarks} on the first {rows} {rows:row|rows}, {some} to be looked at</source>
+        <translation>{count} {count:Hinweis|Hinweise} zu den ersten {rows} {rows:Zeile|Zeilen}, {some} davon zu prüfen</translation>
     </message>
     <message>
         <location line="+26"/>

@@ -63,10 +63,11 @@ def counted(notes: Sequence[Note], first: int | None = None) -> str:
         return _tr("What was chosen of how the table is read")
     cautions = sum(note.caution for note in notes)
     if first is not None:
-        words = _tr("{count} {count:remark|remarks} on the first {rows} rows")
+        words = _tr("{count} {count:remark|remarks} on the first {rows} {rows:row|rows}")
         if cautions:
             words = _tr(
-                "{count} {count:remark|remarks} on the first {rows} rows, {some} to be looked at"
+                "{count} {count:remark|remarks} on the first {rows} {rows:row|rows},"
+                " {some} to be looked at"
             )
     elif cautions:
         words = _tr(
