@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 from sfumato.analysis.planning.board import Gauges
 from sfumato.engine.core.columns import ColumnSpec, Kind, Leaves, Role
-from sfumato.engine.generalization.hierarchies import Suppression
+from sfumato.engine.generalization.hierarchies import Masking, Suppression
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient, ViewRule
 from sfumato.ui.look.theme import TextSize, font, scaled
@@ -89,6 +89,26 @@ def test_each_cell_says_what_a_recipient_gets_in_one_sentence(qtbot, panel):
     )
     assert " 70 of 100 records" in read["disease", "Clinic A"]
     assert read["ward", "Public"] == "Public, ward: exact, south stays south"
+
+
+def test_labelled_codes_are_shown_with_their_labels(qtbot, panel):
+    table = clinic_table()
+    codes = table.frame["ward"].map({"north": 1, "south": 2}).astype(int)
+    labelled = Table(
+        table.frame.assign(ward=codes, age=31 + table.frame["age"] % 2),
+        {"ward": {1: "north", 2: "south"}, "age": {31: "younger", 32: "older"}},
+    )
+    document = replace(protected(), hierarchies={"age": Masking((1,))})
+    public = replace(document.recipients[2], view=ViewRule(levels={"age": 1}))
+    document = replace(document, recipients=(*document.recipients[:2], public))
+    open_clinic(panel.session, document, labelled)
+    wait_for_jobs(qtbot, panel.session)
+    board = panel.board
+    told = {name: cell_at(board, name, "Public") for name in ("age", "ward")}
+    assert told["ward"].data() == "2 (south)"
+    assert told["ward"].siblingAtColumn(0).data() == "2 (south)"
+    assert told["ward"].data(READ) == "Public, ward: exact, 2 (south) stays 2 (south)"
+    assert told["age"].data(READ) == "Public, age: coarsened, 31 (younger) becomes 3*"
 
 
 def test_recipients_stand_from_the_most_trusted_to_the_least(qtbot, panel):

@@ -257,6 +257,18 @@ class TestOptions:
         told = explain(panel.loaded.profiles.cells.profiles[0])
         assert told.endswith("Missing with a reason:\nrefused   2")
 
+    def test_profiles_tell_labelled_codes_by_their_labels(self, panel, qtbot, tmp_path):
+        path = tmp_path / "a.sav"
+        frame = pd.DataFrame({"sex": [2, 1, 2, None], "age": [31, 99, 31, 40]})
+        labels = {"sex": {1: "male", 2: "female"}, "age": {99: "unknown"}}
+        pyreadstat.write_sav(frame, path, variable_value_labels=labels)
+        load(panel, qtbot, path)
+        sex, age = (panel.loaded.profiles.cells.index(row, 0) for row in range(2))
+        told, tip = Qt.ItemDataRole.AccessibleDescriptionRole, Qt.ItemDataRole.ToolTipRole
+        assert sex.data(told) == "2 labelled values · 25 % missing"
+        assert sex.data(tip).splitlines()[2:] == ["2 (female)   66.7 %", "1 (male)   33.3 %"]
+        assert age.data(told) == "31 to 99"  # one label is no name for a measure
+
     def test_the_encoding_of_a_statistical_file_is_what_it_states_or_chosen(
         self, panel, qtbot, tmp_path
     ):

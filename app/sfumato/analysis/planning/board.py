@@ -8,10 +8,10 @@ and go into no message, log or report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.coarsening.view_checks import seen_by, shown_to
@@ -58,13 +58,22 @@ OFTEN: Final = 0.9
 
 
 @dataclass(frozen=True)
+class LabelledValue:
+    """A value with the label that the table gives it, as `2` with `female`."""
+
+    value: object = field(repr=False)
+    label: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class ColumnExample:
     """One value of a column, as it is and at every level of the column's hierarchy.
 
     Parameters
     ----------
     value
-        A frequent value, or one in the middle; None where the column is empty.
+        A frequent value, or one in the middle, with its label where it has one; None where the
+        column is empty.
     levels
         What it becomes from level 0 on, "*" last; one entry where there is no hierarchy.
     profile
@@ -107,9 +116,11 @@ def _example(spec: ColumnSpec, recipe: Recipe | None, columns: ShownColumns) -> 
         same = (known == profile.top[0].value).to_numpy(dtype=bool, na_value=False)
         place = int(same.argmax())
     one = known.iloc[[place]].reset_index(drop=True)
-    value = one.iloc[0]
+    texts = columns.table.value_labels.get(spec.name, {})
+    value = _with_label(one.iloc[0], texts)
     try:
-        shown = spec.shown(one).iloc[0] if spec.role is not Role.SENSITIVE else value
+        sensitive = spec.role is Role.SENSITIVE
+        shown = value if sensitive else _with_label(spec.shown(one).iloc[0], texts)
         levels: tuple[object, ...] = (shown,)
         if recipe is not None:
             hierarchy = hierarchy_of(recipe, spec, series)
@@ -124,6 +135,12 @@ def _example(spec: ColumnSpec, recipe: Recipe | None, columns: ShownColumns) -> 
     except SfumatoError as error:
         return ColumnExample(value, (value,), profile, problem=error.sentence)
     return ColumnExample(value, levels, profile)
+
+
+def _with_label(value: object, texts: Mapping[Any, str]) -> object:
+    """Return a value with its label; by itself where it has none that says more than it does."""
+    label = texts.get(value, "") if isinstance(value, Hashable) else ""
+    return LabelledValue(value, label) if label and label != str(value) else value
 
 
 # ----- the cells

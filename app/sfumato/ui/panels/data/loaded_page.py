@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import pandas as pd
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Value
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.formats.language import grouped, localized
 from sfumato.formats.options import ReadOptions
@@ -54,11 +56,17 @@ HEIGHT: Final = 56
 PICTURE: Final = QSize(72, 28)
 
 
-def describe(profile: ColumnProfile) -> str:
-    """Return a column's profile in one short line."""
+Labels = Mapping[Value, str]
+
+
+def describe(profile: ColumnProfile, labels: Labels = MappingProxyType({})) -> str:
+    """Return a column's profile in one short line; `labels` are the texts of its values."""
     tr = QCoreApplication.translate
     parts = []
-    if profile.is_unique:
+    if _are_codes(profile, labels):
+        words = tr("Profiles", "{count} labelled {count:value|values}")
+        parts.append(words.format(count=grouped(profile.distinct)))
+    elif profile.is_unique:
         parts += [spoken(profile.type_name), tr("Profiles", "all different")]
     elif profile.numbers is not None:
         low, high = (show_value(end) for end in (profile.numbers.minimum, profile.numbers.maximum))
@@ -79,7 +87,16 @@ def describe(profile: ColumnProfile) -> str:
     return " · ".join(parts)
 
 
-def explain(profile: ColumnProfile) -> str:
+def _are_codes(profile: ColumnProfile, labels: Labels) -> bool:
+    """Return whether numbers stand for something else: each frequent one has a label.
+
+    Of a measure only what stands for a missing value has one.
+    """
+    top = profile.top
+    return profile.numbers is not None and bool(top) and all(each.value in labels for each in top)
+
+
+def explain(profile: ColumnProfile, labels: Labels = MappingProxyType({})) -> str:
     """Return what there is to know of a column, line by line, for its tip."""
     tr = QCoreApplication.translate
     lines = [
@@ -92,7 +109,7 @@ def explain(profile: ColumnProfile) -> str:
     ]
     if profile.earliest is not None:
         lines.append(f"{profile.earliest} – {profile.latest}")
-    elif profile.numbers is not None:
+    elif profile.numbers is not None and not _are_codes(profile, labels):
         numbers = profile.numbers
         lines.append(
             tr("Profiles", "mean {mean}, median {median}, middle half {low} to {high}").format(
@@ -105,7 +122,9 @@ def explain(profile: ColumnProfile) -> str:
     elif not profile.is_unique:
         for top in profile.top[:6]:
             share = 100 * top.count / max(profile.present, 1)
-            lines.append(f"{show_value(top.value)}   {localized(f'{share:.1f}')} %")
+            label = labels.get(top.value, "")
+            shown = show_value(top.value) + (f" ({label})" if label else "")
+            lines.append(f"{shown}   {localized(f'{share:.1f}')} %")
     if profile.reasons:
         lines.append(tr("Profiles", "Missing with a reason:"))
         lines += [f"{show_value(why.value)}   {grouped(why.count)}" for why in profile.reasons[:12]]
@@ -118,21 +137,30 @@ class ProfileModel(CellsModel):
     def __init__(self, parent: QWidget) -> None:
         super().__init__((Heading(),), parent)
         self.profiles: tuple[ColumnProfile, ...] = ()
+        self._labels: Mapping[str, Labels] = {}
 
-    def show_profiles(self, profiles: Sequence[ColumnProfile]) -> None:
-        """Show other profiles."""
-        self.profiles = tuple(profiles)
+    def show_profiles(
+        self, profiles: Sequence[ColumnProfile], labels: Mapping[str, Labels]
+    ) -> None:
+        """Show other profiles; `labels` are the texts of values, by column."""
+        self.profiles, self._labels = tuple(profiles), labels
         self.lay_out(len(self.profiles))
 
     def cell(self, row: int, column: int) -> Cell:
         """Return a column's name."""
         del column
-        return Cell(self.profiles[row].name, explain(self.profiles[row]))
+        profile = self.profiles[row]
+        return Cell(profile.name, explain(profile, self._labels.get(profile.name, {})))
+
+    def line(self, row: int) -> str:
+        """Return a profile in a line."""
+        profile = self.profiles[row]
+        return describe(profile, self._labels.get(profile.name, {}))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a profile in a line too, for those who listen."""
         if role == Qt.ItemDataRole.AccessibleDescriptionRole:
-            return describe(self.profiles[index.row()])
+            return self.line(index.row())
         return super().data(index, role)
 
 
@@ -170,7 +198,7 @@ class ProfileDelegate(QStyledItemDelegate):
         words = inner.width() - picture.width() - 12
         for text, top, face, colour in (
             (profile.name, 9, font(strong=True), theme.style.text),
-            (describe(profile), 28, font(TextSize.SMALL), muted),
+            (model.line(index.row()), 28, font(TextSize.SMALL), muted),
         ):
             line = QRectF(inner.left(), inner.top() + scaled(top), words, scaled(19))
             draw_text(painter, line, text, face, colour)
@@ -400,13 +428,14 @@ class LoadedPage(QWidget):
             self._session.edit(self.tr("Change the title"), replace(document, title=title))
 
     def _show_profiles(self) -> None:
-        if self._session.source is None:
+        source = self._session.source
+        if source is None:
             return
         insight = self._session.insight()
         if insight is None:
             self.side.setCurrentWidget(self.looking)
             return
-        self.profiles.cells.show_profiles(insight.profiles)
+        self.profiles.cells.show_profiles(insight.profiles, source.batches.value_labels)
         self.side.setCurrentWidget(self.profiles)
 
     def _follow(self, current: QModelIndex, _previous: QModelIndex) -> None:

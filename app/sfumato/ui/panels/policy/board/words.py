@@ -9,7 +9,14 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from sfumato.analysis.answers import Severity
 from sfumato.analysis.findings import Finding
-from sfumato.analysis.planning.board import BoardCell, BoardRow, Gauge, Gauges, grade_of_gauge
+from sfumato.analysis.planning.board import (
+    BoardCell,
+    BoardRow,
+    Gauge,
+    Gauges,
+    LabelledValue,
+    grade_of_gauge,
+)
 from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.analysis.utility.mechanism_choice import whole_records
 from sfumato.analysis.utility.worth import ColumnWorth, DetailKept
@@ -47,7 +54,9 @@ GROUPS: Final = {
 
 
 def value_text(value: object) -> str:
-    """Return a value as cells show it; a dash for none."""
+    """Return a value as cells show it, with its label behind it; a dash for none."""
+    if isinstance(value, LabelledValue):
+        return f"{show_value(value.value, localized)} ({value.label})"
     return "–" if value is None else show_value(value, localized)
 
 
