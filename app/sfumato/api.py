@@ -221,7 +221,8 @@ class Project:
         Returns
         -------
         VerificationReport
-            ``holds`` tells whether all ``checks`` do; ``recipient`` whom it was made for.
+            ``holds`` tells whether all ``checks`` do; ``only_table_differs`` that the bundle is as
+            it was released, and the table another one by now; ``recipient`` whom it was made for.
 
         Raises
         ------

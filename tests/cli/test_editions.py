@@ -92,6 +92,14 @@ def test_an_edition_follows_that_leaves_enough_of_who_came_left_and_stayed(clini
     }
     assert not any(one[age] - two[age] for age in one)
     assert line.run("verify", made, "--project", clinic.project) == ExitCode.OK, line.output
+    # The earlier one is whole; by the table of today it can't be verified.
+    code = line.run("verify", earlier, "--project", clinic.project)
+    assert code == ExitCode.CHECK_FAILED
+    assert line.output.splitlines()[-1].startswith("Not verified: the bundle is as it was released")
+    code = line.run("verify", earlier, "--project", clinic.project, "--json")
+    assert code == ExitCode.CHECK_FAILED
+    told = json.loads(line.output)
+    assert (told["holds"], told["only_table_differs"]) == (False, True)
 
 
 def test_the_promise_leaves_out_who_moved_from_one_class_to_another(clinic, line):

@@ -138,7 +138,10 @@ def test_a_changed_source_table_is_told(project, tmp_path):
     frame.loc[4, "illness"] = next(name for name in ILLNESSES if name != frame.loc[4, "illness"])
     changed = replace(project.document, source=TableSource("/data/ward.csv", "cd" * 32, ROWS))
     project.save_document(changed)
-    found = failed(verify(project, path, Table(frame)))
+    report = verify(project, path, Table(frame))
+    assert report.only_table_differs
+    assert not report.holds, "what was not compared is not verified"
+    found = failed(report)
     assert set(found) == {"Source table"}, "an unaltered bundle is not said to be unsound"
     assert "changed since the release was made" in found["Source table"]
     assert "are those that were released" in found["Source table"]
@@ -150,8 +153,30 @@ def test_an_altered_bundle_is_told_beside_a_changed_source_table_too(project, tm
     (path / "data.csv").write_text("".join([lines[0], *lines[2:], lines[2]]), "utf-8")
     changed = replace(project.document, source=TableSource("/data/ward.csv", "cd" * 32, ROWS))
     project.save_document(changed)
-    found = failed(verify(project, path))
-    assert {"Files", "Ledger", "Source table"} < set(found)
+    report = verify(project, path)
+    assert not report.only_table_differs
+    assert {"Files", "Ledger", "Source table"} < set(failed(report))
+    assert "illness: values" in failed(report)
+
+
+def test_a_file_that_was_added_is_no_matter_of_a_changed_source_table(project, tmp_path):
+    path = release(project, tmp_path / "out")
+    (path / "originals.csv").write_text("illness\n", "utf-8")
+    changed = replace(project.document, source=TableSource("/data/ward.csv", "cd" * 32, ROWS))
+    project.save_document(changed)
+    report = verify(project, path)
+    assert set(failed(report)) == {"Added files", "Source table"}
+    assert not report.only_table_differs
+
+
+def test_a_bundle_of_the_table_as_it_is_holds_or_fails(project, tmp_path):
+    path = release(project, tmp_path / "out")
+    frame = a_table().frame.copy()
+    frame["illness"] = frame["illness"].sample(frac=1.0, random_state=1).to_numpy()
+    assert not verify(project, path).only_table_differs
+    report = verify(project, path, Table(frame))
+    assert failed(report), "its rows are not those of the table that the project names"
+    assert not report.only_table_differs
 
 
 def test_a_shorter_source_table_is_told(project, tmp_path):

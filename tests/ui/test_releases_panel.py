@@ -492,6 +492,26 @@ def test_a_bundle_is_verified_check_by_check_and_fails_once_it_is_altered(
     assert not report.isVisible()  # it was about that project
 
 
+def test_a_bundle_of_an_earlier_edition_is_whole_and_not_verified(qtbot, ready, tmp_path):
+    release(qtbot, ready)
+    source = replace(ready.session.document.source, digest="1" * 64)
+    project = ready.session.project
+    project.save_document(replace(ready.session.document, source=source))
+    ready.verify(bundles(tmp_path)[0])
+    wait_for_jobs(qtbot, ready.session)
+    report = ready.ledger.report
+    assert report.verdict.text().endswith("is as it was released; the table has changed since")
+    assert "Made for Clinic A. Only with the table of then" in report.about.text()
+    assert report.texts()[0].startswith("Changed: Source table. It has changed since")
+    assert not any(text.startswith("Fails") for text in report.texts())
+    data = bundles(tmp_path)[0] / "data.csv"
+    data.write_text(data.read_text().replace("flu", "cancer", 3))
+    ready.verify(bundles(tmp_path)[0])
+    wait_for_jobs(qtbot, ready.session)
+    assert "does not hold up" in report.verdict.text()
+    assert not any(text.startswith("Changed") for text in report.texts())
+
+
 def test_a_foreign_folder_is_no_error_but_a_verdict(qtbot, ready, tmp_path):
     (tmp_path / "foreign").mkdir()
     ready.verify(tmp_path / "foreign")

@@ -31,15 +31,17 @@ def _run_verify(arguments: Namespace, terminal: Terminal) -> ExitCode:
     except LedgerTampered as tampering:
         checks = [seal_as_check(tampering)]
         added: tuple[str, ...] = ()
-        withdrawn = None
+        withdrawn, only_table_differs = None, False
     else:
         checks, added = [chain, *report.checks], report.added
         withdrawn = None if report.release is None else report.release.withdrawn
+        only_table_differs = chain.holds and report.only_table_differs
     holds = all(check.holds for check in checks)
     terminal.tell(
         arguments.json,
         {
             "holds": holds,
+            "only_table_differs": only_table_differs,
             "checks": [
                 {"title": check.title, "holds": check.holds, "finding": check.finding}
                 for check in checks
@@ -47,7 +49,7 @@ def _run_verify(arguments: Namespace, terminal: Terminal) -> ExitCode:
             "added_files": list(added),
             "withdrawn": None if withdrawn is None else asdict(withdrawn),
         },
-        lines_of_verification(checks),
+        lines_of_verification(checks, only_table_differs=only_table_differs),
     )
     return ExitCode.OK if holds else ExitCode.CHECK_FAILED
 

@@ -41,6 +41,8 @@ from sfumato.project.withdrawal import check_withdrawn
 
 EXAMINED: Final = 1 << 22
 """So many rows are looked at more closely, drawn evenly where there are more."""
+_SOURCE_TABLE: Final = "Source table"
+"""The check that the table is the one that a release was made from."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class VerificationReport:
         Whether a whole bundle was examined; a file for itself is known by its digest alone.
     added
         What is in the bundle and was not released, by its path in it.
+    as_released
+        Whether the ledger knows all files of the bundle that were released, byte for byte.
     """
 
     checks: tuple[Check, ...]
@@ -66,6 +70,7 @@ class VerificationReport:
     recipient: str = ""
     whole: bool = True
     added: tuple[str, ...] = ()
+    as_released: bool = False
 
     @property
     def holds(self) -> bool:
@@ -76,6 +81,15 @@ class VerificationReport:
     def failed(self) -> tuple[Check, ...]:
         """The checks that don't hold."""
         return tuple(check for check in self.checks if not check.holds)
+
+    @property
+    def only_table_differs(self) -> bool:
+        """Whether nothing fails but that the source table is another one than that of then.
+
+        Such a bundle is as it was released. It does not hold, since its values are verified by
+        the table of then alone.
+        """
+        return self.as_released and [check.title for check in self.failed] == [_SOURCE_TABLE]
 
 
 def verify_bundle(
@@ -150,10 +164,12 @@ class _Verification:
             finding = Sentence("It can't be compared. {error}", error=error.sentence)
             checks = (Check("Records", False, finding),)
         *first, source = known
-        if match.how is RecognizedBy.BY_DIGEST and not bundle.altered and not source.holds:
+        as_released = match.how is RecognizedBy.BY_DIGEST and not bundle.altered
+        if as_released and not source.holds:
             source, checks = _beside_another_table(source, checks)
-        told = (*first, source, *checks)
-        return VerificationReport(told, match.record, match.recipient, added=bundle.added)
+        told, added = (*first, source, *checks), bundle.added
+        known_as = match.record, match.recipient
+        return VerificationReport(told, *known_as, added=added, as_released=as_released)
 
     def _checks_of_rows(self, match: RecognizedRelease) -> tuple[Check, ...]:
         maker = self._policies.at(match.record)
@@ -369,7 +385,7 @@ def _check_policy(project: ProjectFile, match: RecognizedRelease) -> tuple[Check
 
 def _check_source(project: ProjectFile, rows: int, match: RecognizedRelease) -> Check:
     """Check that the table is the one that the release was made from."""
-    title = "Source table"
+    title = _SOURCE_TABLE
     known = project.document.source
     made_from = known if match.record is None else match.record.source
     if known is None or made_from is None:

@@ -36,16 +36,25 @@ class VerificationView(QWidget):
 
     def show_report(self, name: str, report: VerificationReport) -> None:
         """Show what was found of a file."""
-        token = "good" if report.holds else "danger"
+        differs = report.only_table_differs
+        token = "good" if report.holds else "caution" if differs else "danger"
         self._icon.show_icon(token, token)
         verdict, about = self._words(report)
         failed, count = grouped(len(report.failed)), grouped(len(report.checks))
         self.verdict.setText(verdict.format(name=name, failed=failed, count=count))
         self.about.setText(about.format(recipient=report.recipient))
-        self._fill([*report.failed, *(check for check in report.checks if check.holds)])
+        self._fill([*report.failed, *(check for check in report.checks if check.holds)], differs)
 
     def _words(self, report: VerificationReport) -> tuple[str, str]:
         """Return the verdict and what else is known of a file."""
+        if report.only_table_differs:
+            return (
+                self.tr("{name} is as it was released; the table has changed since"),
+                self.tr(
+                    "Made for {recipient}. Only with the table of then could its values be"
+                    " verified."
+                ),
+            )
         if report.whole:
             made_for = self.tr("Made for {recipient}.")
             unknown = self.tr("It could not be recognised as one of this project's releases.")
@@ -68,27 +77,29 @@ class VerificationView(QWidget):
             return ()
         return tuple(view.accessibleName() for view in self._checks.findChildren(_CheckView))
 
-    def _fill(self, checks: list[Check]) -> None:
+    def _fill(self, checks: list[Check], table_differs: bool) -> None:
         if self._checks is not None:
             self._whole.removeWidget(self._checks)
             self._checks.deleteLater()
         self._checks = QWidget(self)
         lines = column(spacing=Space.BETWEEN)
         for check in checks:
-            lines.addWidget(_CheckView(check))
+            lines.addWidget(_CheckView(check, "caution" if table_differs else "danger"))
         lines.addStretch(1)
         self._checks.setLayout(lines)
         self._whole.addWidget(self._checks, 1)
 
 
 class _CheckView(QWidget):
-    """One check: icon, word, title and finding."""
+    """One check: icon, word, title and finding; `failing` is how grave it is where it fails."""
 
-    def __init__(self, check: Check) -> None:
+    def __init__(self, check: Check, failing: str) -> None:
         super().__init__()
-        token = "good" if check.holds else "danger"
-        words = {True: self.tr("Holds"), False: self.tr("Fails")}
-        word = words[check.holds]
+        words = {
+            True: self.tr("Holds"),
+            False: self.tr("Changed") if failing == "caution" else self.tr("Fails"),
+        }
+        token, word = "good" if check.holds else failing, words[check.holds]
         title, found = spoken(check.title), spoken(check.finding)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
