@@ -3520,7 +3520,7 @@
 <context>
     <name>LoadedPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/loaded_page.py" line="+242"/>
+        <location filename="../../app/sfumato/ui/panels/data/loaded_page.py" line="+270"/>
         <source>How it is read…</source>
         <translation>Einlesen ändern&#xa0;…</translation>
     </message>
@@ -3605,7 +3605,7 @@
         <translation>Titel ändern</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+37"/>
         <source>Sorting</source>
         <translation>Wird sortiert</translation>
     </message>
@@ -4076,7 +4076,7 @@
         <translation>Was zum Einlesen der Tabelle gewählt ist</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+14"/>
         <source>{count} {count:remark|remarks} on how the table is read</source>
         <translation>{count} {count:Hinweis|Hinweise} zum Einlesen der Tabelle</translation>
     </message>
@@ -4086,7 +4086,7 @@
         <translation>{count} {count:Hinweis|Hinweise} zum Einlesen der Tabelle, {some} davon zu prüfen</translation>
     </message>
     <message>
-        <location line="-7"/>
+        <location line="-8"/>
         <source>{count} {count:remark|remarks} on the first {rows} {rows:row|rows}</source>
         <translation>{count} {count:Hinweis|Hinweise} zu den ersten {rows} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -4096,7 +4096,7 @@
         <translation>{count} {count:Hinweis|Hinweise} zu den ersten {rows} {rows:Zeile|Zeilen}, {some} davon zu prüfen</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+27"/>
         <source>{column}, remarked: {text}</source>
         <translation>{column}, mit Hinweis: {text}</translation>
     </message>
@@ -6990,7 +6990,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Kombination|Kombinationen}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+22"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+29"/>
         <source>exact</source>
         <translation>exakt</translation>
     </message>
@@ -7055,7 +7055,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gewichte</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+19"/>
         <location filename="../../app/sfumato/ui/panels/policy/entry_page.py" line="+2"/>
         <source>{count} {count:value|values}</source>
         <translation>{count} {count:Wert|Werte}</translation>
@@ -7126,12 +7126,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erraten</translation>
     </message>
     <message>
-        <location line="-163"/>
+        <location line="-165"/>
         <source>Identifying or left out</source>
         <translation>Identifizierend oder weggelassen</translation>
     </message>
     <message>
-        <location line="+167"/>
+        <location line="+169"/>
         <source>No randomised column has values that could be guessed right or wrong.</source>
         <translation>Keine verfremdete Spalte hat Werte, die richtig oder falsch erraten werden könnten.</translation>
     </message>
@@ -9212,7 +9212,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-192"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-194"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+1"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
@@ -10493,7 +10493,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+52"/>
         <location line="+201"/>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+97"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+99"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
     </message>
@@ -10694,7 +10694,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProfileList</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/loaded_page.py" line="-221"/>
+        <location filename="../../app/sfumato/ui/panels/data/loaded_page.py" line="-222"/>
         <source>Profiles of the columns</source>
         <translation>Profile der Spalten</translation>
     </message>
@@ -10702,7 +10702,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Profiles</name>
     <message>
-        <location line="-153"/>
+        <location line="-176"/>
+        <source>{count} labelled {count:value|values}</source>
+        <translation>{count} beschriftete {count:Wert|Werte}</translation>
+    </message>
+    <message>
+        <location line="+3"/>
         <source>all different</source>
         <translation>alle verschieden</translation>
     </message>
@@ -10728,7 +10733,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} mit Grund</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+18"/>
         <source>{present} present, {missing} missing, {distinct} different</source>
         <translation>{present} vorhanden, {missing} fehlend, {distinct} verschieden</translation>
     </message>
@@ -10738,7 +10743,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mittelwert {mean}, Median {median}, mittlere Hälfte {low} bis {high}</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+14"/>
         <source>Missing with a reason:</source>
         <translation>Fehlend mit Grund:</translation>
     </message>
@@ -15809,7 +15814,12 @@ Rückgabewerte:
         <translation>das Datenpaket auch für Datenkataloge beschreiben: DCAT als JSON-LD</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+32"/>
+        <source>Not verified: the bundle is as it was released, but the table has changed since. Only with the table of then could its values be verified.</source>
+        <translation>Nicht bestätigt: Das Datenpaket ist, wie es freigegeben wurde, aber die Tabelle hat sich seither geändert. Nur mit der damaligen Tabelle ließen sich die Werte überprüfen.</translation>
+    </message>
+    <message>
+        <location line="+7"/>
         <source>{failed} of {checks} {checks:check|checks} failed.</source>
         <translation>{failed} von {checks} {checks:Prüfung|Prüfungen} {failed:ist|sind} fehlgeschlagen.</translation>
     </message>
@@ -15819,7 +15829,7 @@ Rückgabewerte:
         <translation>Setzen Sie {variable}, verwenden Sie {option}, oder führen Sie den Befehl in einem Terminal aus.</translation>
     </message>
     <message>
-        <location line="-205"/>
+        <location line="-213"/>
         <source>{override}; the ledger keeps the reason</source>
         <translation>{override}; das Freigabeverzeichnis hält die Begründung fest</translation>
     </message>
@@ -15849,7 +15859,7 @@ Rückgabewerte:
         <translation>ok  </translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+21"/>
         <source>Verified.</source>
         <translation>Überprüft.</translation>
     </message>
@@ -16241,7 +16251,7 @@ Rückgabewerte:
         <translation>Quelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/verify.py" line="+79"/>
+        <location filename="../../app/sfumato/commands/verify.py" line="+81"/>
         <source>the file that was found: a table or a bundle, also zipped</source>
         <translation>die gefundene Datei: eine Tabelle oder ein Datenpaket, auch gepackt</translation>
     </message>
@@ -26786,7 +26796,7 @@ Rückgabewerte:
         <location line="+6"/>
         <location line="+8"/>
         <location line="+10"/>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+111"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+125"/>
         <source>Files</source>
         <translation>Dateien</translation>
     </message>
@@ -26863,7 +26873,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/project/count_tables/verifying.py" line="-71"/>
         <location filename="../../app/sfumato/project/verification/found.py" line="+1"/>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+176"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+178"/>
         <location line="+32"/>
         <location line="+3"/>
         <location filename="../../app/sfumato/report/history.py" line="+171"/>
@@ -27051,7 +27061,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/analysis/disclosure/group_answer.py" line="-143"/>
         <location line="+57"/>
         <location filename="../../app/sfumato/project/verification/rows.py" line="-143"/>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="-172"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="-174"/>
         <location filename="../../app/sfumato/report/sections.py" line="+125"/>
         <source>Records</source>
         <translation>Datensätze</translation>
@@ -27208,7 +27218,7 @@ Rückgabewerte:
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="+75"/>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="+77"/>
         <source>Not as {description} states: {names}. The digest differs, so the file was altered after it was released.</source>
         <translation>Nicht wie in {description} angegeben: {names}. Der Hashwert weicht ab, die Datei wurde also nach der Freigabe verändert.</translation>
     </message>
@@ -27305,12 +27315,12 @@ Rückgabewerte:
         <translation>Regelwerk</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="-339"/>
         <source>Source table</source>
         <translation>Quelltabelle</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+348"/>
         <source>It has {rows:,} {rows:record|records}.</source>
         <translation>Sie hat {rows:,} {rows:Datensatz|Datensätze}.</translation>
     </message>
@@ -27523,7 +27533,7 @@ Rückgabewerte:
         <translation>weggelassen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planning/board.py" line="+328"/>
+        <location filename="../../app/sfumato/analysis/planning/board.py" line="+345"/>
         <source>Not protected yet.</source>
         <translation>Noch nicht geschützt.</translation>
     </message>
@@ -33240,7 +33250,17 @@ Rückgabewerte:
         <translation>Zurück zum Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+22"/>
+        <source>{name} is as it was released; the table has changed since</source>
+        <translation>{name} ist, wie es freigegeben wurde; die Tabelle hat sich seither geändert</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Made for {recipient}. Only with the table of then could its values be verified.</source>
+        <translation>Erstellt für {recipient}. Nur mit der damaligen Tabelle ließen sich die Werte überprüfen.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
         <source>Made for {recipient}.</source>
         <translation>Erstellt für {recipient}.</translation>
     </message>
@@ -33367,7 +33387,7 @@ Rückgabewerte:
 <context>
     <name>WithdrawDialog</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/verification_view.py" line="+65"/>
+        <location filename="../../app/sfumato/ui/panels/releases/verification_view.py" line="+67"/>
         <source>Withdraw the release to {recipient} of {day}</source>
         <translation>Die Freigabe an {recipient} vom {day} zurücknehmen</translation>
     </message>
@@ -33395,12 +33415,17 @@ Rückgabewerte:
 <context>
     <name>_CheckView</name>
     <message>
-        <location line="-50"/>
+        <location line="-51"/>
         <source>Fails</source>
         <translation>Fehlgeschlagen</translation>
     </message>
     <message>
         <location line="+0"/>
+        <source>Changed</source>
+        <translation>Geändert</translation>
+    </message>
+    <message>
+        <location line="-1"/>
         <source>Holds</source>
         <translation>Erfüllt</translation>
     </message>

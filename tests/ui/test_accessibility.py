@@ -35,7 +35,6 @@ from tests.plots import test_risk_plots as risks
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
 from tests.ui.accessible_walk import exposed, faults, tops
-from tests.ui.marks import detail
 
 Role = QAccessible.Role
 pytestmark = pytest.mark.usefixtures("told")
@@ -176,7 +175,7 @@ class TestParts:
         assert [text(part) for part in page.findChildren(PaintedPart)] == ["d"]
         assert page.childAt(area.center()) is None
 
-    @detail
+    @pytest.mark.slow
     def test_roles_outlive_garbage_and_go_with_their_widgets(self, page):
         for number in range(10):
             ladder = LadderView(page)

@@ -29,7 +29,6 @@ from tests.ui.clinic import (
     wait_for_jobs,
 )
 from tests.ui.hands import choose, click, messages, on_screen, type_into
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 TABLE = clinic_table(2_000)
@@ -103,7 +102,7 @@ def test_a_release_is_adopted_with_an_estimated_level_and_undone(panel, ask, upp
     assert panel.page.adopted.lines == {}
 
 
-@detail
+@pytest.mark.slow
 def test_a_level_can_be_stated(qtbot, panel, ask, upper):
     dialog = ask(upper)
     segment(qtbot, dialog.form.how, True)
@@ -124,7 +123,7 @@ def test_a_level_can_be_stated(qtbot, panel, ask, upper):
     assert not dialog.submit.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_independent_files_show_their_damage_and_stand_beside(panel, ask, upper, tmp_path):
     click(ask(upper).submit)
     other = written(tmp_path / "other.csv", randomized(TABLE.frame["disease"], 0.4, 2))
@@ -136,7 +135,7 @@ def test_independent_files_show_their_damage_and_stand_beside(panel, ask, upper,
     assert {file.level: file.rung for file in files(panel)} == {0.5: True, 0.4: False}
 
 
-@detail
+@pytest.mark.slow
 def test_adopted_rungs_stand_on_the_ladder_and_neither_the_mouse_nor_settings_move_them(
     qtbot, panel, ask, upper
 ):
@@ -157,7 +156,7 @@ def test_adopted_rungs_stand_on_the_ladder_and_neither_the_mouse_nor_settings_mo
     assert files(panel) == adopted
 
 
-@detail
+@pytest.mark.slow
 def test_rows_in_another_order_are_matched_by_key(qtbot, panel, ask, upper, tmp_path):
     frame = pd.read_csv(upper).sample(frac=1, random_state=4).rename(columns={"name": "who"})
     frame.to_csv(tmp_path / "mixed.csv", index=False)
@@ -173,7 +172,7 @@ def test_rows_in_another_order_are_matched_by_key(qtbot, panel, ask, upper, tmp_
     assert files(panel)[0].match.file_column == "who"
 
 
-@detail
+@pytest.mark.slow
 def test_values_with_other_names_get_their_meanings(qtbot, panel, ask, upper):
     upper.write_text(upper.read_text().replace("flu", "grippe").replace("cancer", "tumour"))
     dialog = ask(upper)
@@ -210,7 +209,7 @@ def test_a_file_that_does_not_match_is_refused_and_another_can_be_chosen(
     assert len(files(panel)) == 1
 
 
-@detail
+@pytest.mark.slow
 def test_an_adopted_release_is_dropped_and_shown_where_it_is_now(
     qtbot, panel, ask, answers, upper, tmp_path
 ):
@@ -230,7 +229,7 @@ def test_an_adopted_release_is_dropped_and_shown_where_it_is_now(
     assert len(files(panel)) == 1
 
 
-@detail
+@pytest.mark.slow
 def test_after_a_release_nothing_is_adopted_or_dropped_any_more(qtbot, panel, ask, upper, tmp_path):
     click(ask(upper).submit)
     session = panel.session
@@ -254,7 +253,7 @@ def test_a_mechanism_that_can_not_adopt_offers_nothing(panel):
     assert not panel.page.adopted.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_the_audit_counts_adopted_holders_and_says_who_stands_beside(
     qtbot, panel, ask, upper, tmp_path
 ):
@@ -269,7 +268,7 @@ def test_the_audit_counts_adopted_holders_and_says_who_stands_beside(
     assert "disease to other.csv" in page.explanation.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_file_is_read_as_the_person_says(qtbot, panel, ask, upper):
     """Found out wrongly, its columns have other names; from the right line on it is examined."""
     text = upper.read_text().replace(",", ";")
@@ -291,7 +290,7 @@ def test_a_file_is_read_as_the_person_says(qtbot, panel, ask, upper):
     assert [file.options["skip_lines"] for file in files(panel)] == [1]
 
 
-@detail
+@pytest.mark.slow
 def test_a_file_that_can_not_be_read_as_it_seems_can_be_read_otherwise(
     qtbot, panel, ask, tmp_path, upper
 ):
@@ -315,7 +314,7 @@ def test_a_file_that_can_not_be_read_as_it_seems_can_be_read_otherwise(
     assert dialog.submit.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_a_file_with_a_part_of_the_records_says_how_many(qtbot, panel, ask, tmp_path, upper):
     path = tmp_path / "part.csv"
     pd.read_csv(upper).assign(name=TABLE.frame["name"]).iloc[:1500].to_csv(path, index=False)

@@ -17,7 +17,6 @@ from tests.in_batches import in_batches
 from tests.ui import test_adopting
 from tests.ui.clinic import save_clinic, wait_for_jobs
 from tests.ui.hands import click, messages, on_screen, type_into
-from tests.ui.marks import detail
 from tests.ui.payroll import open_payroll, payroll_table, protected
 
 TABLE = payroll_table(2_000)
@@ -44,7 +43,7 @@ def noisy(path, level, seed=3):
     return path
 
 
-@detail
+@pytest.mark.slow
 def test_a_noisy_copy_is_adopted_released_beside_and_weighed(qtbot, panel, ask, tmp_path):
     dialog = ask(noisy(tmp_path / "old.csv", 0.5))
     assert list(dialog.form.columns) == NAMES
@@ -68,7 +67,7 @@ def test_a_noisy_copy_is_adopted_released_beside_and_weighed(qtbot, panel, ask, 
     assert "than Clinic A alone" in page.sentence.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_copy_of_other_noise_is_told_with_what_it_gives_away(panel, ask, tmp_path):
     click(ask(noisy(tmp_path / "old.csv", 0.5)).submit)
     dialog = ask(noisy(tmp_path / "other.csv", 0.8, seed=4))
@@ -77,7 +76,7 @@ def test_a_copy_of_other_noise_is_told_with_what_it_gives_away(panel, ask, tmp_p
     assert dialog.submit.text().replace("&", "") == "Adopt beside the ladder"
 
 
-@detail
+@pytest.mark.slow
 def test_true_numbers_are_no_release_to_adopt(panel, ask, tmp_path):
     path = tmp_path / "true.csv"
     TABLE.frame.to_csv(path, index=False)

@@ -25,7 +25,6 @@ from sfumato.ui.widgets.fields import ChoiceField
 from tests.in_batches import in_batches
 from tests.proposed import proposed_columns
 from tests.ui.hands import choose, click, messages, on_screen, settle, type_into
-from tests.ui.marks import detail
 
 ROWS = 60
 
@@ -319,7 +318,7 @@ class TestDomains:
         assert "diabetes" not in text
         assert open_people.state() is PanelState.ATTENTION
 
-    @detail
+    @pytest.mark.slow
     def test_numbers_are_added_as_numbers(self, open_people):
         mark(open_people, "visits", Role.SENSITIVE)
         editor = open_people.detail.domain
@@ -330,7 +329,7 @@ class TestDomains:
         click(editor.add_button)
         assert spec(open_people, "visits").domain.values == (0, 1, 2, 3, 7)
 
-    @detail
+    @pytest.mark.slow
     def test_the_domain_of_a_large_table_is_fixed_in_a_job(self, panel, qtbot, monkeypatch):
         monkeypatch.setattr(attribute_cache, "ROWS_AT_ONCE", 10)
         monkeypatch.setattr("sfumato.ui.panels.attributes.panel.ROWS_AT_ONCE", 10)
@@ -352,7 +351,7 @@ class TestDomains:
 
 
 class TestKindsAndBins:
-    @detail
+    @pytest.mark.slow
     def test_another_kind_begins_anew(self, open_people):
         mark(open_people, "visits", Role.SENSITIVE)
         choose(open_people.detail.kind, Kind.NUMERIC)
@@ -486,7 +485,7 @@ def test_columns_that_follow_from_each_other_are_told_where_roles_are_chosen(qtb
     assert not panel.detail.relations.isVisible(), "what is left out tells nothing"
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize("deed", ["bins", "value"])
 def test_what_needs_a_column_that_the_table_lacks_says_so(qtbot, open_people, deed):
     panel, detail = open_people, open_people.detail

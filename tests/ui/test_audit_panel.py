@@ -37,7 +37,6 @@ from tests.ui.clinic import (
     wait_for_jobs,
 )
 from tests.ui.hands import click, on_screen, tab_of
-from tests.ui.marks import detail
 from tests.ui.payroll import open_payroll
 from tests.ui.payroll import protected as protected_payroll
 
@@ -106,7 +105,7 @@ def test_everybody_is_listed_with_what_they_would_hold(filled):
     assert set(cells(filled, SINCE)) == {"planned"}
 
 
-@detail
+@pytest.mark.slow
 def test_dates_are_left_to_the_tips_where_it_is_narrow(qtbot, filled):
     filled.table.setMinimumWidth(600)
     qtbot.waitUntil(lambda: not filled.table.isColumnHidden(SINCE))
@@ -126,7 +125,7 @@ def test_together_they_learn_no_more_than_the_most_trusted(qtbot, panel, filled)
     assert panel.state() is PanelState.NONE
 
 
-@detail
+@pytest.mark.slow
 def test_another_coalition_has_another_best_member(qtbot, filled):
     tick(qtbot, filled, "Institute", "Public")
     assert sentence(filled).startswith("Institute and Public together learn no more")
@@ -137,7 +136,7 @@ def test_another_coalition_has_another_best_member(qtbot, filled):
     )
 
 
-@detail
+@pytest.mark.slow
 def test_a_coalition_of_one_and_of_nobody(qtbot, filled):
     tick(qtbot, filled, "Public")
     assert sentence(filled) == "Public alone holds “disease”."
@@ -146,21 +145,21 @@ def test_a_coalition_of_one_and_of_nobody(qtbot, filled):
     assert filled.bars.figure is None
 
 
-@detail
+@pytest.mark.slow
 def test_equal_levels_are_called_equal(qtbot, page):
     open_clinic(page.session, protected({"A": 0.5, "B": 0.5}))
     wait_for_jobs(qtbot, page.session)
     assert sentence(page).startswith("A and B hold the same values of “disease”")
 
 
-@detail
+@pytest.mark.slow
 def test_whoever_holds_the_original_knows_it(qtbot, page):
     open_clinic(page.session, protected({"A": 1.0, "B": 0.5}))
     wait_for_jobs(qtbot, page.session)
     assert sentence(page) == "A holds the true “disease”."
 
 
-@detail
+@pytest.mark.slow
 def test_a_recipient_without_a_sound_level_is_left_out(qtbot, filled):
     document = filled.session.document
     wrong = replace(document.recipients[0], statements={"disease": {"rho1": 0.5, "rho2": 0.1}})
@@ -169,7 +168,7 @@ def test_a_recipient_without_a_sound_level_is_left_out(qtbot, filled):
     assert cells(filled, NAME) == ["Institute", "Public"]
 
 
-@detail
+@pytest.mark.slow
 def test_ticks_outlive_a_change_of_the_policy(qtbot, filled):
     tick(qtbot, filled, "Public")
     document = filled.session.document
@@ -178,7 +177,7 @@ def test_ticks_outlive_a_change_of_the_policy(qtbot, filled):
     assert [holding.recipient for holding in filled.model.coalition] == ["Public"]
 
 
-@detail
+@pytest.mark.slow
 def test_what_was_released_counts_rather_than_what_is_planned(qtbot, filled, tmp_path):
     released(qtbot, filled, tmp_path, "Public", "Institute")
     assert filled.basis.isVisible()
@@ -189,7 +188,7 @@ def test_what_was_released_counts_rather_than_what_is_planned(qtbot, filled, tmp
     assert set(cells(filled, SINCE)) == {"planned"}
 
 
-@detail
+@pytest.mark.slow
 def test_the_best_of_several_releases_to_one_recipient_counts(qtbot, filled, tmp_path):
     project = released(qtbot, filled, tmp_path, "Public")
     document = filled.session.document
@@ -204,7 +203,7 @@ def test_the_best_of_several_releases_to_one_recipient_counts(qtbot, filled, tmp
     assert cells(filled, LEVEL) == ["p = 0.1"]
 
 
-@detail
+@pytest.mark.slow
 def test_the_ledger_s_seal_is_told(qtbot, panel, filled, tmp_path):
     project = released(qtbot, filled, tmp_path, "Public")
     assert filled.ledger.word.text() == "Ledger intact, 3 entries"
@@ -218,7 +217,7 @@ def test_the_ledger_s_seal_is_told(qtbot, panel, filled, tmp_path):
     assert "Entry 2" in panel.messages.messages[0].text
 
 
-@detail
+@pytest.mark.slow
 def test_nothing_is_weighed_while_nobody_looks(qtbot, panel, filled):
     panel.hide()
     tick(qtbot, filled, "Public")
@@ -247,7 +246,7 @@ def tabs(panel):
     return [page.translated_title() for page in panel.questions.offered]
 
 
-@detail
+@pytest.mark.slow
 def test_what_one_page_found_stays_found_while_another_is_looked_at(qtbot, panel, filled):
     assert filled.state() is PanelState.DONE
     click(panel.report)
@@ -256,7 +255,7 @@ def test_what_one_page_found_stays_found_while_another_is_looked_at(qtbot, panel
     assert filled.state() is PanelState.DONE
 
 
-@detail
+@pytest.mark.slow
 def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel, page):
     assert "Numbers" not in tabs(panel)
     open_payroll(panel.session, protected_payroll())
@@ -269,7 +268,7 @@ def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel, page):
     assert panel.current.title in tabs(panel)
 
 
-@detail
+@pytest.mark.slow
 def test_all_pages_of_a_question_are_in_sight_in_the_smallest_window(panel):
     """704 pixels are what the guarantee card leaves of 1100."""
     panel.resize(704 + 2 * Space.AROUND, 620)
@@ -285,7 +284,7 @@ def test_all_pages_of_a_question_are_in_sight_in_the_smallest_window(panel):
         assert tab.fontMetrics().horizontalAdvance(tab.text()) <= tab.width()
 
 
-@detail
+@pytest.mark.slow
 def test_the_arrow_keys_move_through_all_questions(panel, filled):
     offered = panel.questions.offered
     tab = tab_of(panel.questions, offered[0])
@@ -299,7 +298,7 @@ def test_the_arrow_keys_move_through_all_questions(panel, filled):
     assert panel.current is offered[0]
 
 
-@detail
+@pytest.mark.slow
 def test_the_tab_key_enters_the_questions_at_the_chosen_one(panel, filled):
     panel.show_page(GroupRiskPage)
     policies = {
@@ -345,7 +344,7 @@ def test_it_opens_on_four_questions_with_answers_and_verdicts(asked):
     assert asked.state() is PanelState.NONE
 
 
-@detail
+@pytest.mark.slow
 def test_what_other_columns_tell_counts_in_what_they_learn_together(qtbot, panel):
     frame = clinic_table(240).frame.copy()
     frame["ward"] = frame["disease"].astype(str).str[:2]
@@ -359,7 +358,7 @@ def test_what_other_columns_tell_counts_in_what_they_learn_together(qtbot, panel
     assert panel.overview.cards["together"].badge.word.text() == "Danger"
 
 
-@detail
+@pytest.mark.slow
 def test_groups_of_one_person_each_are_no_groups_and_nothing_is_called_protected(qtbot, panel):
     open_clinic(panel.session, protected(), clinic_table(60))
     wait_for_jobs(qtbot, panel.session)
@@ -368,7 +367,7 @@ def test_groups_of_one_person_each_are_no_groups_and_nothing_is_called_protected
     assert panel.overview.cards["groups"].badge.isHidden()
 
 
-@detail
+@pytest.mark.slow
 def test_a_release_that_can_be_traced_is_not_called_protected(qtbot, asked, filled, tmp_path):
     released(qtbot, filled, tmp_path, "Clinic A")
     asked.show_questions()
@@ -403,7 +402,7 @@ def unsettled(how: str):
     return replace(document, recipients=others)
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "said"),
     [
@@ -438,7 +437,7 @@ def test_whoever_is_unique_is_a_danger(qtbot, panel):
     assert panel.state() is PanelState.ATTENTION
 
 
-@detail
+@pytest.mark.slow
 def test_a_card_answers_in_a_sentence_and_tells_why_when_it_is_asked(asked):
     card = asked.overview.cards["together"]
     one, several = ("It is so.", "Since it is."), ("It is so.", "Since it is.", "And was.")
@@ -457,7 +456,7 @@ def test_a_card_answers_in_a_sentence_and_tells_why_when_it_is_asked(asked):
     assert not card.rest.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_behind_every_question_are_all_of_its_pages(asked):
     for page in asked.pages:
         asked.questions.offer(page, True)
@@ -486,7 +485,7 @@ def test_before_there_is_a_policy_the_questions_say_what_is_missing(panel):
     assert panel.state() is PanelState.NONE
 
 
-@detail
+@pytest.mark.slow
 def test_the_page_and_the_question_say_the_same_of_groups(qtbot, asked):
     page = asked.show_page(GroupRiskPage)
     wait_for_jobs(qtbot, asked.session)

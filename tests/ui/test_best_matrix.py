@@ -15,7 +15,6 @@ from tests.engine.mechanisms.per_value.test_best_matrix import broken
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import dialog_of, press
 from tests.ui.limit_steps import PAPER, open_values, paste
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 WORDS = "Best matrix within these limits…"
@@ -57,7 +56,7 @@ def test_both_gains_are_told_and_taking_the_matrix_is_one_step_of_undo(qtbot, ed
     assert session.document == before
 
 
-@detail
+@pytest.mark.slow
 def test_what_the_gain_costs_values_without_a_limit_is_told(qtbot, tall_policy_panel):
     open_values(tall_policy_panel.session)
     editor = tall_policy_panel.page.settings
@@ -76,14 +75,14 @@ def test_what_the_gain_costs_values_without_a_limit_is_told(qtbot, tall_policy_p
     assert stated < 1.02 * odds
 
 
-@detail
+@pytest.mark.slow
 def test_whoever_cancels_keeps_the_retention_probabilities(qtbot, editor):
     before = editor.session.document
     press(asked(qtbot, editor), "Cancel")
     assert editor.session.document == before
 
 
-@detail
+@pytest.mark.slow
 def test_why_there_is_none_is_said_below_the_grid(qtbot, tall_policy_panel):
     session = tall_policy_panel.session
     open_values(session, [f"value {place}" for place in range(101)], rows=404)

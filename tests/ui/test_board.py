@@ -27,7 +27,6 @@ from sfumato.ui.panels.policy.whole_plan import PlanDialog
 from sfumato.ui.widgets.messages import Departure
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import dialog_of, on_screen, type_into
-from tests.ui.marks import detail
 from tests.ui.policy_steps import statement
 
 LEFT = Qt.MouseButton.LeftButton
@@ -211,7 +210,7 @@ def test_a_quasi_identifier_has_its_levels_where_nothing_is_sensitive(qtbot, pan
     assert not panel.page.isVisible()
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(752, 630), (1000, 800)])
 def test_the_drawer_keeps_its_height_and_the_current_row_in_sight(qtbot, panel, size):
     board = opened(qtbot, panel)
@@ -313,7 +312,7 @@ def test_no_gauge_is_green_before_the_check_has_found_nothing():
     assert [each.look for each in gauge_texts(gauges, None)] == ["muted"] * 3
 
 
-@detail
+@pytest.mark.slow
 def test_a_column_that_shows_an_asterisk_in_every_row_is_worth_nothing(qtbot, panel):
     document = replace(protected(), hierarchies={"age": Suppression()})
     first, *others = document.recipients
@@ -381,7 +380,7 @@ def test_make_this_safe_fills_the_board_and_is_undone_at_once(qtbot, panel):
     assert panel.session.document == before
 
 
-@detail
+@pytest.mark.slow
 def test_what_a_plan_changed_stays_at_hand_until_it_is_dismissed(qtbot, panel):
     opened(qtbot, panel, clinic_document())
     qtbot.mouseClick(panel.plan.button, LEFT)
@@ -400,7 +399,7 @@ def test_what_a_plan_changed_stays_at_hand_until_it_is_dismissed(qtbot, panel):
     assert not panel.messages.messages
 
 
-@detail
+@pytest.mark.slow
 def test_a_plan_shows_each_recipients_gauges_before_and_after(qtbot, panel):
     opened(qtbot, panel, rows=UNIQUE)
     qtbot.mouseClick(panel.plan.button, LEFT)
@@ -415,7 +414,7 @@ def test_a_plan_shows_each_recipients_gauges_before_and_after(qtbot, panel):
     dialog.reject()
 
 
-@detail
+@pytest.mark.slow
 def test_a_plan_shows_the_guess_that_the_card_shows_as_well(qtbot, panel):
     table = clinic_table(400)
     wards = table.frame["disease"].str[:1]  # an unperturbed column that tells the sensitive one
@@ -447,7 +446,7 @@ def test_rows_that_are_suppressed_are_told_in_the_cell(qtbot, panel):
         assert f"suppressed in {hidden} rows" in said
 
 
-@detail
+@pytest.mark.slow
 def test_a_column_whose_every_cell_is_suppressed_is_left_out_and_not_exact(qtbot, panel):
     document = replace(protected(), hierarchies={"age": Suppression()})
     first, *others = document.recipients

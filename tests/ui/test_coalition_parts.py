@@ -9,7 +9,6 @@ from sfumato.engine.core.wording import small_number
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 from tests.ui.hands import type_into
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def test_the_coalition_and_its_best_member_are_shown_to_agree(page):
     assert "With noise of its own in each release it would be" in text
 
 
-@detail
+@pytest.mark.slow
 def test_records_are_told_by_their_probability(page):
     figure = page.distribution.figure
     assert "as Clinic A alone" in figure.headline
@@ -55,7 +54,7 @@ def test_records_are_told_by_their_probability(page):
     assert figure.data["on_ladder"].to_numpy() == pytest.approx(figure.data["alone"].to_numpy())
 
 
-@detail
+@pytest.mark.slow
 def test_the_risk_grows_with_every_recipient_in_their_order(page):
     figure = page.growth.figure
     assert list(figure.data["name"]) == ["Clinic A", "Institute", "Public"]
@@ -63,7 +62,7 @@ def test_the_risk_grows_with_every_recipient_in_their_order(page):
     assert figure.data["independent"].is_monotonic_increasing
 
 
-@detail
+@pytest.mark.slow
 def test_the_values_most_in_danger_stand_first_and_columns_sort(page):
     risks = [float(text) for text in column(page, 2)]
     assert len(risks) == 4
@@ -77,7 +76,7 @@ def test_the_values_most_in_danger_stand_first_and_columns_sort(page):
     assert sum(counts) == 400
 
 
-@detail
+@pytest.mark.slow
 def test_a_less_trusted_recipient_would_teach_the_coalition_nothing(qtbot, page):
     ask_about(qtbot, page, "0.2")
     assert page.what_if.plot.figure.headline == (
@@ -85,7 +84,7 @@ def test_a_less_trusted_recipient_would_teach_the_coalition_nothing(qtbot, page)
     )
 
 
-@detail
+@pytest.mark.slow
 def test_a_more_trusted_recipient_would_raise_what_the_coalition_knows(qtbot, page):
     ask_about(qtbot, page, "0.9")
     figure = page.what_if.plot.figure
@@ -94,7 +93,7 @@ def test_a_more_trusted_recipient_would_raise_what_the_coalition_knows(qtbot, pa
     assert ladder["after"] > ladder["before"]
 
 
-@detail
+@pytest.mark.slow
 def test_the_slider_asks_when_it_is_let_go(qtbot, page):
     before = page.what_if.plot.figure.headline
     page.what_if.level.slider.setFocus()
@@ -103,7 +102,7 @@ def test_the_slider_asks_when_it_is_let_go(qtbot, page):
     assert page.what_if.plot.figure.headline != before
 
 
-@detail
+@pytest.mark.slow
 def test_what_if_there_is_nobody_yet(qtbot, page):
     page.model.tick_all(False)
     wait_for_jobs(qtbot, page.session)
@@ -112,7 +111,7 @@ def test_what_if_there_is_nobody_yet(qtbot, page):
     assert not page.groups.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_a_coalition_of_one_is_told_alone(qtbot, page):
     page.model.tick_all(False)
     index = page.model.index(2, 0)

@@ -17,7 +17,6 @@ from sfumato.ui.panels.audit.pages.answer import page_of
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import tab_of
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 PooledPage = page_of(question_called("counts"))
@@ -44,7 +43,7 @@ def counted(qtbot, session, place: int, epsilon: float, folder: Path) -> tuple[s
     return recipient.name, path
 
 
-@detail
+@pytest.mark.slow
 def test_the_page_of_pooled_tables_is_offered_once_one_has_left(
     qtbot, audit_panel, project, tmp_path
 ):

@@ -19,7 +19,6 @@ from sfumato.ui.panels.releases.ledger import STATE
 from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click, dialog_of, enter, messages, on_screen, type_into
-from tests.ui.marks import detail
 
 COPY = Qt.DropAction.CopyAction
 LEFT = Qt.MouseButton.LeftButton
@@ -102,7 +101,7 @@ def test_columns_are_dragged_into_a_table_shown_beside_the_truth_and_released(
     assert shown(page.losses)[0] == ["Clinic A", "0", "0.5", "0.5"]  # the same again costs nothing
 
 
-@detail
+@pytest.mark.slow
 def test_keys_and_buttons_do_what_dragging_does(qtbot, panel):
     page, lists = panel.counts, panel.counts.lists
     lists.free.setFocus()
@@ -128,7 +127,7 @@ def test_keys_and_buttons_do_what_dragging_does(qtbot, panel):
     assert not panel.primary.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_a_table_of_counts_is_withdrawn_in_the_ledger(qtbot, panel, tmp_path):
     page = panel.counts
     drag("ward", page.lists.free, page.lists.rows)
@@ -149,7 +148,7 @@ def test_a_table_of_counts_is_withdrawn_in_the_ledger(qtbot, panel, tmp_path):
     assert not card.withdraw.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_above_the_limit_in_all_a_reason_is_asked_for(qtbot, panel):
     page = panel.counts
     page.most.set_value(0.5)
@@ -169,7 +168,7 @@ def test_above_the_limit_in_all_a_reason_is_asked_for(qtbot, panel):
     assert panel.session.document.most_epsilon is None
 
 
-@detail
+@pytest.mark.slow
 def test_a_second_person_approves_just_this_table(qtbot, panel):
     session, page = panel.session, panel.counts
     session.edit("Ask", replace(session.document, needs_approval=True))

@@ -21,7 +21,6 @@ from sfumato.ui.panels.import_page import MissingTextsDialog, size_words
 from tests.formats.workbooks import HEADER, parts, save, sheet
 from tests.ui.data_steps import headings, load, look_at, remarks, shown, wait_for_preview
 from tests.ui.hands import choose, click, message_button, messages, settle, type_into
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -132,7 +131,7 @@ class TestOptions:
         )
         assert panel.importing.options.missing == ("", "?", "-")
 
-    @detail
+    @pytest.mark.slow
     @pytest.mark.parametrize("moved", [False, True])
     def test_the_focus_goes_to_loading_unless_an_option_has_it(
         self, panel, qtbot, clinic, monkeypatch, moved
@@ -237,7 +236,7 @@ class TestOptions:
         wait_for_preview(panel, qtbot, lambda: shown(page.table)[1] == ["99", "99"])
         assert page.options.column_missing == {}
 
-    @detail
+    @pytest.mark.slow
     def test_reasons_of_missing_values_are_kept_in_a_column_by_choice(self, panel, qtbot, tmp_path):
         path = tmp_path / "a.sav"
         frame = pd.DataFrame({"income": [1200.0, 99.0, 1500.0, 99.0]})
@@ -295,7 +294,7 @@ class TestOptions:
         assert page.problem.heading.text()
         assert not panel.load_button.isEnabled()
 
-    @detail
+    @pytest.mark.slow
     def test_cancelling_brings_back_what_was_open(self, panel, qtbot, clinic, tmp_path):
         load(panel, qtbot, clinic)
         other = tmp_path / "other.csv"
@@ -392,7 +391,7 @@ class TestLoading:
         assert [column.name for column in panel.session.document.columns] == ["x", "y"]
         assert panel.session.document.title == "other"
 
-    @detail
+    @pytest.mark.slow
     def test_how_it_is_read_can_be_changed_afterwards(self, panel, qtbot, clinic):
         load(panel, qtbot, clinic)
         click(panel.loaded.reread)
@@ -413,7 +412,7 @@ class TestLoading:
             button = panel.gone.findChild(type(panel.back))
             click(button)
 
-    @detail
+    @pytest.mark.slow
     def test_the_title_of_the_releases_can_be_changed(self, panel, qtbot, clinic):
         load(panel, qtbot, clinic)
         field = panel.loaded.title

@@ -16,7 +16,6 @@ from tests.formats.test_databases import PATIENTS, run
 from tests.postgres import PASSWORD, postgres
 from tests.ui.data_steps import headings, shown
 from tests.ui.hands import choose, click, dialog_of, message_button, messages, settle, type_into
-from tests.ui.marks import detail
 
 __all__ = ["postgres"]
 
@@ -166,7 +165,7 @@ def test_the_password_is_hidden_and_every_field_has_a_name(window, qtbot):
     assert dialog.focusWidget() not in fields
 
 
-@detail
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_given_up_with_the_dialog(window, qtbot):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -241,7 +240,7 @@ def test_a_project_whose_server_wants_a_password_asks_for_it_again(
     assert session.document.source == document.source
 
 
-@detail
+@pytest.mark.slow
 def test_rows_that_changed_are_noticed_when_the_project_is_read_again(window, qtbot, path):
     open_file(window, qtbot, path)
     click(window.panels["data"].load_button)

@@ -10,7 +10,6 @@ from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import clinic_document, disease, open_clinic, wait_for_jobs
 from tests.ui.hands import enter, on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 DISTRIBUTION = mechanism_called("distribution")
@@ -56,7 +55,7 @@ def test_each_value_stands_beside_how_often_it_replaces_another_and_so_does_an_e
     assert in_force(editor)["even_share"] == 0.1
 
 
-@detail
+@pytest.mark.slow
 def test_stated_shares_take_the_place_of_the_table_s_once_there_are_enough(qtbot, editor):
     before = in_force(editor)
     qtbot.mouseClick(editor.frequencies.source.button_for("stated"), LEFT)
@@ -72,7 +71,7 @@ def test_stated_shares_take_the_place_of_the_table_s_once_there_are_enough(qtbot
     assert "discloses nothing" in editor.frequencies.words.text()
 
 
-@detail
+@pytest.mark.slow
 def test_another_epsilon_draws_other_counts(qtbot, editor):
     before = in_force(editor)
     enter(editor.frequencies.epsilon.spin, "0.5")

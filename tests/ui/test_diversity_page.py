@@ -13,7 +13,6 @@ from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.base import PanelState
 from tests.ui.generalized_steps import WARDS, open_small, write_other
 from tests.ui.hands import choose, click, on_screen, settle
-from tests.ui.marks import detail
 
 DISTINCT = (CriterionChoice("distinct-diversity", {"l": 2}),)
 
@@ -78,7 +77,7 @@ def test_a_combination_shows_what_it_tells_about_a_person(qtbot, page, tmp_path)
     assert data["after"].sum() == pytest.approx(1.0)
 
 
-@detail
+@pytest.mark.slow
 def test_the_page_says_how_likely_a_value_becomes_and_who_can_t_be_in_two_classes(
     qtbot, page, tmp_path
 ):
@@ -138,7 +137,7 @@ def test_a_known_correlation_counts_the_ways(qtbot, page, tmp_path):
     assert "correlated" in page.person.shown.plots[0].figure.data
 
 
-@detail
+@pytest.mark.slow
 def test_a_correlation_that_does_not_fit_is_explained(qtbot, page, tmp_path):
     filled(qtbot, page, other(write_other(tmp_path, weak=True)), node=(0, 0))
     choose(page.ours, False)
@@ -177,7 +176,7 @@ def test_a_table_that_is_gone_is_said(qtbot, page, tmp_path):
     assert not page.cards.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_a_hidden_page_waits(qtbot, page, tmp_path):
     page.hide()
     filled(qtbot, page, other(write_other(tmp_path)))

@@ -22,7 +22,6 @@ from tests.ui.clinic import (
     wait_for_jobs,
 )
 from tests.ui.hands import on_screen
-from tests.ui.marks import detail
 from tests.ui.policy_steps import state_once_checked
 
 
@@ -61,14 +60,14 @@ def test_a_matrix_without_a_limit_on_the_odds_is_a_danger_at_its_level(panel, en
     assert panel.page.recipients.model.cell(0, FIGURE).icon == "danger"
 
 
-@detail
+@pytest.mark.slow
 def test_a_matrix_that_hides_is_no_danger_as_it_stands(panel):
     open_clinic(panel.session, by_matrix(0.5 * np.eye(4) + 0.125))
     assert not panel.page.empty.isVisible()
     assert icons(panel) == ["step-done"]
 
 
-@detail
+@pytest.mark.slow
 def test_full_trust_is_a_danger_until_the_level_is_lowered(qtbot, panel):
     open_clinic(panel.session, protected({"Clinic A": 1.0, "Public": 0.1}))
     assert "released with its true values: nothing hides them" in panel.page.empty.words

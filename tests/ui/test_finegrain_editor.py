@@ -35,7 +35,6 @@ from tests.ui.limit_steps import (
     stated,
     type_cells,
 )
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -75,7 +74,7 @@ def test_the_paper_s_example_is_pasted_by_name_and_solved_both_ways(qtbot, edito
     assert "every limit holds" in editor.result.note.text()
 
 
-@detail
+@pytest.mark.slow
 def test_values_that_are_never_or_hardly_ever_kept_can_t_be_told_apart(qtbot, panel, editor):
     tight = "SARS\t0.1\t0.12\nHIV\t0.1\t0.12\nH1N1\t0.1\t0.95\ncancer\t0.1\t0.95"
     qtbot.mouseClick(editor.mode.button_for("published"), LEFT)
@@ -119,7 +118,7 @@ def test_selected_cells_are_typed_into_filled_down_and_cleared_each_in_one_edit(
     assert stated(editor) == {("H1N1", 0.25, 0.4)}, "the rule completes the other half"
 
 
-@detail
+@pytest.mark.slow
 def test_a_value_can_have_several_limits_and_the_tightest_counts(qtbot, editor):
     paste(qtbot, editor, "SARS\t0.1\t0.5\nSARS\t0.2\t0.3\nHIV\t0.1\t0.5")
     assert {row for row in stated(editor) if row[0] == "SARS"} == {
@@ -131,7 +130,7 @@ def test_a_value_can_have_several_limits_and_the_tightest_counts(qtbot, editor):
     assert "2 values of the domain are not in the list" in editor.problem.words
 
 
-@detail
+@pytest.mark.slow
 def test_a_block_is_pasted_where_the_cursor_is_and_copied_again(qtbot, editor):
     paste(qtbot, editor, "0.1\t0.2\n0.1\t0.3", row=1)
     assert stated(editor) == {("HIV", 0.1, 0.2), ("H1N1", 0.1, 0.3)}
@@ -171,7 +170,7 @@ def test_a_problem_is_named_at_its_cell_and_nothing_is_lost(qtbot, editor, low, 
     assert editor.problem.words.endswith("pasted.")
 
 
-@detail
+@pytest.mark.slow
 def test_unknown_values_and_missing_halves_are_named_and_can_be_taken_back(qtbot, editor):
     paste(qtbot, editor, "SARS\t0.1\t0.2\nplague\t0.1\t0.2")
     assert "Not in the domain: plague." in editor.problem.words
@@ -186,7 +185,7 @@ def test_unknown_values_and_missing_halves_are_named_and_can_be_taken_back(qtbot
     assert editor.problem.words == ""
 
 
-@detail
+@pytest.mark.slow
 def test_an_unfinished_grid_survives_another_edit(qtbot, panel, editor):
     paste(qtbot, editor, "SARS\tx\t0.2")
     qtbot.keyClicks(panel.page.note, "contract")
@@ -194,7 +193,7 @@ def test_an_unfinished_grid_survives_another_edit(qtbot, panel, editor):
     assert cell(editor, 0, LOW) == "x"
 
 
-@detail
+@pytest.mark.slow
 def test_a_class_is_painted_on_the_selected_values(qtbot, editor):
     qtbot.mouseClick(editor.presets.cards[0], LEFT)
     assert "Select values" in editor.problem.words
@@ -206,7 +205,7 @@ def test_a_class_is_painted_on_the_selected_values(qtbot, editor):
     assert stated(editor) == {("H1N1", 0.1, 0.15)}
 
 
-@detail
+@pytest.mark.slow
 def test_the_tolerance_is_a_rule_for_all_other_values_and_rarity_sets_every_one(qtbot, editor):
     qtbot.mouseClick(editor.presets.way.button_for("tolerance"), LEFT)
     type_into(editor.presets.theta.field.spin, "2")
@@ -226,7 +225,7 @@ def test_the_tolerance_is_a_rule_for_all_other_values_and_rarity_sets_every_one(
     assert len(stated(editor)) == 4
 
 
-@detail
+@pytest.mark.slow
 def test_the_grid_is_searched_and_sorted(qtbot, editor):
     paste(qtbot, editor, PAPER)
     editor.grid.sortByColumn(GAMMA, Qt.SortOrder.DescendingOrder)
@@ -238,7 +237,7 @@ def test_the_grid_is_searched_and_sorted(qtbot, editor):
     assert ("H1N1", 0.1, 0.2) in stated(editor)
 
 
-@detail
+@pytest.mark.slow
 def test_a_large_domain_is_solved_in_a_job_that_newer_edits_supersede(qtbot, panel):
     names = tuple(f"code {place:04}" for place in range(3000))
     open_values(panel.session, names, rows=6000)
@@ -255,7 +254,7 @@ def test_a_large_domain_is_solved_in_a_job_that_newer_edits_supersede(qtbot, pan
     qtbot.waitUntil(lambda: "24 groups" in editor.result.values.figure.subtitle)
 
 
-@detail
+@pytest.mark.slow
 def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
     settings = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.5, 0.5]}
     open_values(panel.session, settings=settings)
@@ -268,7 +267,7 @@ def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
     assert editor.result.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_the_pictures_follow_the_limits(qtbot, editor):
     qtbot.mouseClick(editor.objective.segments.button_for("values"), LEFT)
     paste(qtbot, editor, PAPER)
@@ -279,7 +278,7 @@ def test_the_pictures_follow_the_limits(qtbot, editor):
     assert not editor.result.values.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_the_comparison_over_the_tolerance_runs_in_a_job(qtbot, editor):
     qtbot.mouseClick(editor.result.view.button_for("curve"), LEFT)
     page = editor.result.curve
@@ -292,7 +291,7 @@ def test_the_comparison_over_the_tolerance_runs_in_a_job(qtbot, editor):
     assert "expected" in page.words.text()
 
 
-@detail
+@pytest.mark.slow
 def test_the_comparison_can_be_cancelled(qtbot, editor):
     qtbot.mouseClick(editor.result.view.button_for("curve"), LEFT)
     page = editor.result.curve
@@ -311,7 +310,7 @@ def test_the_example_has_the_paper_s_size():
     assert abs(counts[0] / counts[1] - 2) < 1e-3
 
 
-@detail
+@pytest.mark.slow
 def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, editor):
     cards = panel.page.editor.choices.cards
     qtbot.mouseClick(cards[1], LEFT)
@@ -321,7 +320,7 @@ def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, 
     assert set(dragged) == {"trust_factor"}
 
 
-@detail
+@pytest.mark.slow
 def test_an_unfinished_grid_waits_while_another_attribute_is_in_sight(qtbot, panel, editor):
     paste(qtbot, editor, "SARS\tx\t0.2")
     table, document = panel.session.table, panel.session.document
@@ -367,7 +366,7 @@ def test_frequencies_are_chosen_and_drawn_counts_stay(qtbot, editor):
     assert in_force(editor)["noisy_counts"] == drawn
 
 
-@detail
+@pytest.mark.slow
 def test_shares_are_stated_in_the_domains_order(qtbot, editor):
     qtbot.mouseClick(editor.frequencies.source.button_for("stated"), LEFT)
     for text, said in (
@@ -384,7 +383,7 @@ def test_shares_are_stated_in_the_domains_order(qtbot, editor):
     assert cell(editor, 0, 1).startswith("50")
 
 
-@detail
+@pytest.mark.slow
 def test_a_profile_from_exact_counts_is_solved_again_by_one_click(qtbot, panel):
     settings = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.1, 0.1, 0.2, 0.2]}
     open_values(panel.session, settings=settings)

@@ -9,7 +9,6 @@ import pytest
 from sfumato.ui.panels.policy import panel as policy_panel
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.limit_steps import open_values
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def test_a_long_domain_is_protected_by_a_job_and_nothing_changes_before(qtbot, p
     assert panel.session.document == before
 
 
-@detail
+@pytest.mark.slow
 def test_a_choice_that_another_follows_is_dropped(qtbot, panel, long_domain):
     panel.page.mechanism_chosen.emit("finegrain")
     panel.page.mechanism_chosen.emit("matrix")
@@ -78,7 +77,7 @@ def test_a_cancelled_choice_leaves_what_was_in_force(qtbot, panel, long_domain):
     assert panel.content.currentWidget() is panel._scroll
 
 
-@detail
+@pytest.mark.slow
 def test_the_groups_of_many_rows_are_formed_in_a_job(qtbot, panel, monkeypatch):
     monkeypatch.setattr(policy_panel, "ROWS_AT_ONCE", 3)
     monkeypatch.setattr("sfumato.ui.state.insights.ROWS_AT_ONCE", 3)

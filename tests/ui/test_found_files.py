@@ -16,7 +16,6 @@ from sfumato.ui.panels.audit.pages.leak import LeakPage
 from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, save_clinic
 from tests.ui.hands import click, dialog_of, message_button, messages, press, settle
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -97,7 +96,7 @@ def test_a_dropped_bundle_is_verified_and_the_result_is_in_sight(
     assert "Clinic A" in report.about.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_dropped_lone_file_is_recognised_by_its_bytes(window, qtbot, released, tmp_path):
     lone = shutil.copy(released / "data.csv", tmp_path / "from the web.csv")
     drop(window, qtbot, lone)
@@ -107,7 +106,7 @@ def test_a_dropped_lone_file_is_recognised_by_its_bytes(window, qtbot, released,
     assert "Clinic A" in report.about.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_button_that_goes_takes_the_focus_elsewhere_but_nobody_with_it(window, qtbot, released):
     drop(window, qtbot, released)
     report = verify(window, qtbot)
@@ -119,7 +118,7 @@ def test_a_button_that_goes_takes_the_focus_elsewhere_but_nobody_with_it(window,
     assert in_sight(report.verdict)
 
 
-@detail
+@pytest.mark.slow
 def test_a_dropped_part_of_a_release_is_traced_and_the_result_is_in_sight(
     window, qtbot, released, tmp_path
 ):
@@ -139,7 +138,7 @@ def test_a_dropped_part_of_a_release_is_traced_and_the_result_is_in_sight(
     assert "come from the release to" in page.finding.verdict.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_changed_file_that_is_verified_leads_on_to_tracing(
     window, qtbot, released, answers, tmp_path
 ):
@@ -157,7 +156,7 @@ def test_a_changed_file_that_is_verified_leads_on_to_tracing(
     assert "come from the release to" in window.current.current.finding.verdict.text()
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_table_can_be_opened_in_spite_of_all(window, qtbot, released, tmp_path, whole):
     path = released if whole else shutil.copy(released / "data.csv", tmp_path / "next.csv")
@@ -169,7 +168,7 @@ def test_a_table_can_be_opened_in_spite_of_all(window, qtbot, released, tmp_path
     assert window.current.importing.file.text() == wanted
 
 
-@detail
+@pytest.mark.slow
 def test_without_a_project_a_bundle_leads_to_its_project(
     window, qtbot, released, answers, tmp_path
 ):
@@ -197,7 +196,7 @@ def test_a_zip_without_a_bundle_says_what_to_do(window, qtbot, clinic, tmp_path)
     assert "2 tables" in messages(window.current.messages)[0]
 
 
-@detail
+@pytest.mark.slow
 def test_a_file_is_chosen_from_the_menu(window, qtbot, released, answers):
     answers.file = released / "datapackage.json"
     window.menus.actions["find-file"].trigger()
@@ -205,7 +204,7 @@ def test_a_file_is_chosen_from_the_menu(window, qtbot, released, answers):
     assert verify(window, qtbot).verdict.text()
 
 
-@detail
+@pytest.mark.slow
 def test_tracing_without_its_table_says_what_to_open(window, qtbot, released):
     window.session.attach_table(None)
     drop(window, qtbot, released)

@@ -31,7 +31,6 @@ from tests.ui.generalized_steps import (
     write_other,
 )
 from tests.ui.hands import at, choose, click, messages, on_screen, settle, type_into
-from tests.ui.marks import detail
 
 START = {"criteria": (CriterionChoice("k-anonymity", {"k": 10}),)}
 
@@ -98,7 +97,7 @@ def test_what_is_missing_stands_in_sight_however_long_the_other_way_is(qtbot, se
     assert panel.rect().contains(where)
 
 
-@detail
+@pytest.mark.slow
 def test_a_project_about_a_generalized_table_opens_at_it(qtbot, panel, tmp_path):
     searched(qtbot, panel)
     click(panel.ways.segments.button_for("board"))
@@ -121,7 +120,7 @@ def test_a_generalized_table_starts_with_one_click_and_is_searched(qtbot, panel)
     assert panel.session.document.generalization is None
 
 
-@detail
+@pytest.mark.slow
 def test_showing_the_page_changes_nothing(qtbot, panel):
     page = searched(qtbot, panel, suppression=0.0123456, node=(1, 1), pinned=((1, 1), (2, 1)))
     for place in range(page.tabs.count()):
@@ -132,7 +131,7 @@ def test_showing_the_page_changes_nothing(qtbot, panel):
     assert panel.session.document.generalization.suppression == 0.0123456
 
 
-@detail
+@pytest.mark.slow
 def test_criteria_are_added_changed_and_removed(qtbot, panel):
     page = searched(qtbot, panel)
     click(page.requirements.add)
@@ -169,7 +168,7 @@ def test_a_number_half_typed_is_dropped_when_another_table_is_opened(qtbot, pane
     assert panel.session.document.generalization is None
 
 
-@detail
+@pytest.mark.slow
 def test_columns_can_be_left_out_but_not_all_of_them(qtbot, panel):
     page = searched(qtbot, panel)
     qtbot.keyClick(page.requirements.boxes["sex"], Qt.Key.Key_Space)
@@ -180,7 +179,7 @@ def test_columns_can_be_left_out_but_not_all_of_them(qtbot, panel):
     assert page.requirements.boxes["age"].isChecked()
 
 
-@detail
+@pytest.mark.slow
 def test_records_that_stand_out_may_be_left_out_or_starred(qtbot, panel):
     page = searched(qtbot, panel)
     page.requirements.suppression.spin.setValue(5)
@@ -190,7 +189,7 @@ def test_records_that_stand_out_may_be_left_out_or_starred(qtbot, panel):
     assert decided.suppressed is Suppressed.STARRED
 
 
-@detail
+@pytest.mark.slow
 def test_where_nothing_is_safe_the_page_says_what_would_help(qtbot, panel):
     page = searched(qtbot, panel, criteria=(CriterionChoice("k-anonymity", {"k": 100}),))
     blunt = Taxonomy((("f", "female"), ("m", "male")))
@@ -209,7 +208,7 @@ def test_a_criterion_that_can_not_be_met_is_explained(qtbot, panel):
     assert page.state() is PanelState.ATTENTION
 
 
-@detail
+@pytest.mark.slow
 def test_the_list_is_filtered_by_safety_and_by_level(qtbot, panel):
     page = searched(qtbot, panel)
     page.tabs.setCurrentIndex(1)
@@ -249,7 +248,7 @@ def test_a_node_of_the_picture_is_looked_at_pinned_compared_and_chosen(qtbot, pa
     assert panel.session.document.generalization.pinned == (top,)
 
 
-@detail
+@pytest.mark.slow
 def test_the_picture_is_walked_and_zoomed_by_keys(qtbot, panel):
     page = searched(qtbot, panel)
     page.tabs.setCurrentIndex(1)
@@ -266,7 +265,7 @@ def test_the_picture_is_walked_and_zoomed_by_keys(qtbot, panel):
     assert lattice.transform().m11() <= 1.0
 
 
-@detail
+@pytest.mark.slow
 def test_heights_are_drawn_and_measures_arrive(qtbot, panel):
     page = searched(qtbot, panel)
     page.tabs.setCurrentIndex(1)
@@ -277,7 +276,7 @@ def test_heights_are_drawn_and_measures_arrive(qtbot, panel):
     assert "Safe combinations begin" in page.explore.plot.figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_rows_before_and_after_stand_beside_each_other(qtbot, panel):
     page = searched(qtbot, panel)
     page.tabs.setCurrentIndex(2)
@@ -345,7 +344,7 @@ def second_edition(qtbot, panel, tmp_path):
     return page, out, earlier
 
 
-@detail
+@pytest.mark.slow
 def test_a_second_edition_is_published_with_counterfeits(qtbot, panel, answers, tmp_path):
     page, out, earlier = second_edition(qtbot, panel, tmp_path)
     click(page.publish.follow)
@@ -358,7 +357,7 @@ def test_a_second_edition_is_published_with_counterfeits(qtbot, panel, answers, 
     assert page.publish.conflict.isHidden()
 
 
-@detail
+@pytest.mark.slow
 def test_a_second_edition_follows_once_it_is_compared_with_the_first(
     qtbot, panel, answers, tmp_path
 ):
@@ -381,7 +380,7 @@ def add_other(qtbot, panel, path):
     return dialog
 
 
-@detail
+@pytest.mark.slow
 def test_another_holders_table_is_added_and_counted(qtbot, panel, tmp_path):
     distinct = (CriterionChoice("distinct-diversity", {"l": 2}),)
     page = searched(qtbot, panel, criteria=distinct)
@@ -399,7 +398,7 @@ def test_another_holders_table_is_added_and_counted(qtbot, panel, tmp_path):
     assert panel.session.document.generalization.others == ()
 
 
-@detail
+@pytest.mark.slow
 def test_public_counts_are_heeded_and_left_out_again(qtbot, panel, tmp_path):
     distinct = (CriterionChoice("distinct-diversity", {"l": 2}),)
     page = searched(qtbot, panel, criteria=distinct)
@@ -423,7 +422,7 @@ def test_public_counts_are_heeded_and_left_out_again(qtbot, panel, tmp_path):
     assert "registry have no column people" in page.others.problem.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_bundle_is_added_with_what_it_states_of_itself(qtbot, panel, tmp_path):
     searched(qtbot, panel)
     package = tmp_path / "registry bundle"
@@ -445,7 +444,7 @@ def test_a_bundle_is_added_with_what_it_states_of_itself(qtbot, panel, tmp_path)
     assert other.path == str(package / "registry.csv")
 
 
-@detail
+@pytest.mark.slow
 def test_values_that_are_spelled_differently_are_mapped(qtbot, panel, tmp_path):
     searched(qtbot, panel)
     dialog = add_other(qtbot, panel, write_other(tmp_path, spelled=True))
@@ -460,7 +459,7 @@ def test_values_that_are_spelled_differently_are_mapped(qtbot, panel, tmp_path):
     assert dict(other.spelling)["dermatology"] == "skin"
 
 
-@detail
+@pytest.mark.slow
 def test_tables_that_are_too_weak_already_name_the_cause(qtbot, panel, tmp_path):
     page = searched(qtbot, panel, criteria=(CriterionChoice("distinct-diversity", {"l": 3}),))
     click(add_other(qtbot, panel, write_other(tmp_path, weak=True)).submit)
@@ -469,7 +468,7 @@ def test_tables_that_are_too_weak_already_name_the_cause(qtbot, panel, tmp_path)
     assert "registry" in page.explanation.text()
 
 
-@detail
+@pytest.mark.slow
 def test_the_largest_belief_beside_another_table_is_asked_and_promised(qtbot, panel, tmp_path):
     page = searched(qtbot, panel)
     click(add_other(qtbot, panel, write_other(tmp_path)).submit)

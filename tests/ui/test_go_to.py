@@ -15,7 +15,6 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
 from sfumato.ui.panels.policy.views_card import LEVELS, K
 from tests.ui.clinic import clinic_table, open_clinic, protected, wait_for_jobs
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -42,7 +41,7 @@ def press(qtbot, releases, text):
     qtbot.mouseClick(wanted, LEFT)
 
 
-@detail
+@pytest.mark.slow
 def test_a_column_is_chosen_in_sight_and_has_the_focus(qtbot, shown):
     frame = clinic_table().frame.copy()
     more = {f"more {place}": ["a", "b"] * 200 for place in range(30)}
@@ -61,7 +60,7 @@ def test_a_column_is_chosen_in_sight_and_has_the_focus(qtbot, shown):
     assert shown.focusWidget() is panel.table
 
 
-@detail
+@pytest.mark.slow
 def test_an_empty_promise_leads_to_the_recipients_level(qtbot, shown):
     document = protected({"Public": 0.1, "Institute": 0.3, "Clinic A": 1.0})
     releases = opened(qtbot, shown, document)
@@ -93,7 +92,7 @@ def test_a_view_that_keeps_no_k_leads_to_its_level_and_a_click_raises_it(qtbot, 
     assert shown.session.undo_text == "Show “age” at level 1 to Clinic A"
 
 
-@detail
+@pytest.mark.slow
 def test_a_recipient_without_a_view_is_led_to_the_k_that_is_to_be_stated(qtbot, shown):
     frame = clinic_table().frame.copy()
     frame.loc[0, "age"] = 99

@@ -25,7 +25,6 @@ from sfumato.ui.panels.base import PanelState
 from tests.noise import NOISE
 from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import choose, click
-from tests.ui.marks import detail
 
 NoisyAnswersPage = page_of(question_called("noisy-counts"))
 
@@ -87,7 +86,7 @@ def test_without_a_policy_every_page_points_to_it(made, kind):
     assert page.pages.currentWidget() is page.empty
 
 
-@detail
+@pytest.mark.slow
 def test_a_hidden_page_waits_until_it_is_seen(qtbot, session):
     page = GroupRiskPage(session)
     qtbot.addWidget(page)
@@ -102,7 +101,7 @@ def test_a_hidden_page_waits_until_it_is_seen(qtbot, session):
 # ----- small groups
 
 
-@detail
+@pytest.mark.slow
 def test_the_risk_of_each_recipient_is_counted(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -116,7 +115,7 @@ def test_the_risk_of_each_recipient_is_counted(qtbot, made):
     assert page.curves.figure.data["records"].max() > 0
 
 
-@detail
+@pytest.mark.slow
 def test_people_are_looked_up_by_what_the_chosen_recipient_sees(qtbot, made):
     document, _ = with_proposed_hierarchies(protected(), clinic_of_groups())
     document, _ = with_levels(document, "Public", {"age": 2})
@@ -136,7 +135,7 @@ def test_no_larger_probability_can_be_stated_than_the_exact_test_has_a_meaning_f
     assert page.fields["delta"].spin.maximum() == 0.5
 
 
-@detail
+@pytest.mark.slow
 def test_the_gap_between_published_and_true_is_said(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -148,7 +147,7 @@ def test_the_gap_between_published_and_true_is_said(qtbot, made):
     assert page.fields["delta"].spin.maximum() == 0.99
 
 
-@detail
+@pytest.mark.slow
 def test_what_an_attacker_would_gain_is_said_in_people(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -158,7 +157,7 @@ def test_what_an_attacker_would_gain_is_said_in_people(qtbot, made):
     assert "what a person's own row tells is bounded as the guarantee says" in said
 
 
-@detail
+@pytest.mark.slow
 def test_levels_of_a_hierarchy_are_changes_that_are_drawn(qtbot, made):
     page = made(GroupRiskPage, protected())
     document = page.session.document.with_hierarchy("age", Intervals(width=5))
@@ -170,7 +169,7 @@ def test_levels_of_a_hierarchy_are_changes_that_are_drawn(qtbot, made):
     assert not any("bins" in change for change in changes)
 
 
-@detail
+@pytest.mark.slow
 def test_where_records_are_drawn_blindly_each_side_counts(qtbot, made):
     page = made(GroupRiskPage, protected())
     drawn = mechanism_called("reconstruction")
@@ -191,7 +190,7 @@ def test_where_records_are_drawn_blindly_each_side_counts(qtbot, made):
     assert "were no record repeated" in page.curves.figure.subtitle
 
 
-@detail
+@pytest.mark.slow
 def test_another_epsilon_is_another_question(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -204,7 +203,7 @@ def test_another_epsilon_is_another_question(qtbot, made):
     assert "90 %" in text(page.explanation)
 
 
-@detail
+@pytest.mark.slow
 def test_what_releasing_less_would_change_is_drawn(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -213,7 +212,7 @@ def test_what_releasing_less_would_change_is_drawn(qtbot, made):
     assert any("bins" in change for change in changes)
 
 
-@detail
+@pytest.mark.slow
 def test_a_chosen_group_shows_its_true_distribution_beside_the_reconstruction(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -254,7 +253,7 @@ def test_long_names_of_columns_do_not_widen_the_window(qtbot):
     assert button.grab().toImage() != drawn
 
 
-@detail
+@pytest.mark.slow
 def test_a_probability_for_each_value_has_no_published_test(qtbot, made):
     page = made(GroupRiskPage, protected())
     fine = mechanism_called("finegrain")
@@ -274,7 +273,7 @@ def test_a_probability_for_each_value_has_no_published_test(qtbot, made):
     assert page.trouble.isVisible() or page.sizes.figure is not None
 
 
-@detail
+@pytest.mark.slow
 def test_a_level_that_cannot_be_met_is_said_on_the_page(qtbot, made):
     page = made(GroupRiskPage, protected({"A": 0.5}))
     document = page.session.document
@@ -324,7 +323,7 @@ def test_a_query_is_answered_by_every_recipient_beside_the_truth(qtbot, made):
     assert spread.idxmin() == 0
 
 
-@detail
+@pytest.mark.slow
 def test_the_pool_of_queries_is_answered_worse_by_the_less_trusted(qtbot, made):
     page = made(CountQueriesPage, protected())
     data = page.errors.figure.data
@@ -333,7 +332,7 @@ def test_the_pool_of_queries_is_answered_worse_by_the_less_trusted(qtbot, made):
     assert "5,000 random counts" in page.errors.figure.subtitle.replace("\u202f", " ")
 
 
-@detail
+@pytest.mark.slow
 def test_conditions_stay_when_the_attacker_learns_more(qtbot, made):
     page = made(CountQueriesPage, protected())
     know(qtbot, page, "ward")
@@ -342,7 +341,7 @@ def test_conditions_stay_when_the_attacker_learns_more(qtbot, made):
     assert page.form.asked == {"ward": "south"}
 
 
-@detail
+@pytest.mark.slow
 def test_conditions_that_nobody_meets_are_said(qtbot, made):
     page = made(CountQueriesPage, protected())
     know(qtbot, page, "ward", "age")
@@ -362,7 +361,7 @@ def test_a_release_of_pure_noise_answers_nothing(qtbot, made):
     assert "nobody can estimate it" in page.estimates.figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_what_protection_costs_is_compared_when_asked_for(qtbot, made):
     page = made(CountQueriesPage, protected())
     assert page.curves.figure is None
@@ -378,7 +377,7 @@ def test_what_protection_costs_is_compared_when_asked_for(qtbot, made):
 # ----- noisy answers
 
 
-@detail
+@pytest.mark.slow
 def test_noisy_counts_of_skewed_groups_are_weighed(qtbot, made):
     page = made(NoisyAnswersPage, protected({}))
     know(qtbot, page, "age", "ward")
@@ -403,7 +402,7 @@ def test_groups_that_are_too_small_are_said(qtbot, made):
     assert page.shown.plots[0].figure is None
 
 
-@detail
+@pytest.mark.slow
 def test_the_risk_view_starts_from_what_the_policy_promises_groups(qtbot, made):
     entry = PolicyEntry(
         ("disease",),

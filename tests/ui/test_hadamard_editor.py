@@ -9,7 +9,6 @@ from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.preview import PANEL as PREVIEW
 from tests.ui.clinic import clinic_document, open_clinic, wait_for_jobs
 from tests.ui.hands import enter, on_screen
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def test_the_editor_says_what_symbols_tell_and_refuses_more_blocks_than_pairs_of
     assert in_force(panel) == {"blocks": 1}
 
 
-@detail
+@pytest.mark.slow
 def test_the_best_number_of_blocks_for_the_most_trusted_is_offered(panel):
     best = panel.page.settings.use_best
     assert best.isVisible()
@@ -54,7 +53,7 @@ def test_the_best_number_of_blocks_for_the_most_trusted_is_offered(panel):
     assert in_force(panel) == {"blocks": 1}
 
 
-@detail
+@pytest.mark.slow
 def test_other_blocks_leave_the_odds_of_a_stated_retention_as_they_were(panel):
     recipient = Recipient("Clinic A", {"disease": {"retention_probability": 0.6}})
     entry = panel.session.document.policy[0]
@@ -67,7 +66,7 @@ def test_other_blocks_leave_the_odds_of_a_stated_retention_as_they_were(panel):
     assert 1 + 4 * p / (1 - p) == pytest.approx(1 + 2 * 0.6 / 0.4)
 
 
-@detail
+@pytest.mark.slow
 def test_the_preview_shows_symbols_and_what_is_estimated_of_all(qtbot, panel):
     preview = on_screen(qtbot, PREVIEW(panel.session), 900, 900)
     preview.attribute.setCurrentText("disease")

@@ -13,7 +13,6 @@ from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import clinic_document, disease, open_clinic, wait_for_jobs
 from tests.ui.hands import enter, on_screen
-from tests.ui.marks import detail
 
 HIERARCHICAL = mechanism_called("hierarchical")
 
@@ -57,7 +56,7 @@ def test_each_value_stands_beside_its_chapter_and_those_of_a_spreadsheet_are_pas
     assert in_force(panel)["chapters"] == ["a", "tumours", "lungs", "other"]
 
 
-@detail
+@pytest.mark.slow
 def test_values_are_moved_and_chapters_renamed_joined_or_refused_where_they_stand(panel):
     before = in_force(panel)
     write(panel, "value_sheet", [(0, 1), (2, 1)], "lungs")
@@ -78,7 +77,7 @@ def test_values_are_moved_and_chapters_renamed_joined_or_refused_where_they_stan
     assert in_force(panel) == before
 
 
-@detail
+@pytest.mark.slow
 def test_chapters_come_from_a_level_of_a_hierarchy_file_that_lacks_no_value(panel, tmp_path):
     before, path = in_force(panel), tmp_path / "codes.csv"
     path.write_text("asthma;chronic;*\nflu;acute;*\n", encoding="utf-8")
@@ -105,7 +104,7 @@ def test_chapters_come_from_a_level_of_a_hierarchy_file_that_lacks_no_value(pane
     assert level.value == 2
 
 
-@detail
+@pytest.mark.slow
 def test_a_columns_own_hierarchy_is_what_protection_begins_with(qtbot, panel):
     rows = (
         ("asthma", "ill", "*"),
@@ -122,7 +121,7 @@ def test_a_columns_own_hierarchy_is_what_protection_begins_with(qtbot, panel):
     assert panel.page.settings.level.value == 1
 
 
-@detail
+@pytest.mark.slow
 def test_letters_and_the_share_inside_are_taken(qtbot, panel):
     enter(panel.page.settings.letters.spin, "2")
     enter(panel.page.settings.inside.spin, "80")

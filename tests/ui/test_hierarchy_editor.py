@@ -35,7 +35,6 @@ from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.tables import CellsModel
 from tests.in_batches import in_batches
 from tests.ui.hands import choose, click, dialog_of, messages, on_screen, press, settle, type_into
-from tests.ui.marks import detail
 
 ROWS = 120
 TOWNS = ("Bonn", "Lyon", "Nice")
@@ -162,7 +161,7 @@ def test_own_edges_are_typed_and_faults_are_said_where_they_are_made(panel, qtbo
     assert kept(panel, "age").edges == (30.0, 50.0)
 
 
-@detail
+@pytest.mark.slow
 def test_an_order_is_changed_by_moving_values(panel, qtbot):
     dialog = open_editor(panel, qtbot, "town")
     choose(dialog.builder.kind, Orders.kind)
@@ -183,7 +182,7 @@ def test_an_order_is_changed_by_moving_values(panel, qtbot):
     press(again, "Cancel")
 
 
-@detail
+@pytest.mark.slow
 def test_codes_are_masked_from_either_end(panel, qtbot):
     dialog = open_editor(panel, qtbot, "code")
     choose(dialog.builder.kind, Masking.kind)
@@ -196,7 +195,7 @@ def test_codes_are_masked_from_either_end(panel, qtbot):
     assert kept(panel, "code") == Masking((2, 1), Side.LEFT, keep_length=False)
 
 
-@detail
+@pytest.mark.slow
 def test_spans_of_the_calendar_are_ticked(panel, qtbot):
     dialog = open_editor(panel, qtbot, "visit")
     form = dialog.builder.forms[Dates.kind]
@@ -209,7 +208,7 @@ def test_spans_of_the_calendar_are_ticked(panel, qtbot):
     assert kept(panel, "visit") == Dates((DateUnit.MONTH, DateUnit.YEAR))
 
 
-@detail
+@pytest.mark.slow
 def test_a_kind_that_does_not_fit_says_so(panel, qtbot):
     dialog = open_editor(panel, qtbot, "town")
     choose(dialog.builder.kind, Intervals.kind)
@@ -252,7 +251,7 @@ def test_a_pasted_table_is_mended_problem_by_problem(panel, qtbot):
     assert {row[0] for row in made.rows} >= set(TOWNS)
 
 
-@detail
+@pytest.mark.slow
 def test_problems_name_the_value_and_can_be_mended_all_at_once(panel, qtbot):
     dialog = open_editor(panel, qtbot, "code")
     paste(dialog, qtbot, "10000;a;*\n10001;a;*")
@@ -268,7 +267,7 @@ def test_problems_name_the_value_and_can_be_mended_all_at_once(panel, qtbot):
     assert kept(panel, "code") is None
 
 
-@detail
+@pytest.mark.slow
 def test_of_a_long_table_only_what_is_in_sight_is_asked_for(panel, qtbot, monkeypatch):
     asked = Counter()
 
@@ -301,7 +300,7 @@ def test_of_a_long_table_only_what_is_in_sight_is_asked_for(panel, qtbot, monkey
     press(dialog, "Cancel")
 
 
-@detail
+@pytest.mark.slow
 def test_a_torn_class_is_made_whole(panel, qtbot):
     dialog = open_editor(panel, qtbot, "town")
     paste(dialog, qtbot, "Bonn;x;N;*\nLyon;x;N;*\nNice;x;S;*")
@@ -313,7 +312,7 @@ def test_a_torn_class_is_made_whole(panel, qtbot):
     press(dialog, "Cancel")
 
 
-@detail
+@pytest.mark.slow
 def test_labels_of_a_table_are_changed_one_by_one(panel, qtbot):
     dialog = open_editor(panel, qtbot, "town")
     choose(dialog.builder.kind, Taxonomy.kind)
@@ -327,7 +326,7 @@ def test_labels_of_a_table_are_changed_one_by_one(panel, qtbot):
     assert kept(panel, "town").paths["Lyon"] == ("b", "*")
 
 
-@detail
+@pytest.mark.slow
 def test_classes_are_renamed_in_the_tree_and_the_settings_stay(panel, qtbot):
     dialog = open_editor(panel, qtbot, "age")
     form = dialog.builder.forms["intervals"]
@@ -352,7 +351,7 @@ def test_classes_are_renamed_in_the_tree_and_the_settings_stay(panel, qtbot):
     assert panel.detail.hierarchy.levels.cells.cell(1, 3).text.startswith("young")
 
 
-@detail
+@pytest.mark.slow
 def test_the_tree_holds_every_value_once_with_its_records(panel, qtbot):
     dialog = open_editor(panel, qtbot, "age")
     tree = dialog.preview.tree_model
@@ -387,7 +386,7 @@ def test_a_table_is_imported_and_exported(panel, qtbot, answers, tmp_path):
     assert len(kept(panel, "town").rows) == 4
 
 
-@detail
+@pytest.mark.slow
 def test_a_file_that_is_no_table_leaves_the_draft_as_it_is(panel, qtbot, answers, tmp_path):
     answers.file = tmp_path / "empty.csv"
     answers.file.write_text("")
@@ -401,7 +400,7 @@ def test_a_file_that_is_no_table_leaves_the_draft_as_it_is(panel, qtbot, answers
     press(dialog, "Cancel")
 
 
-@detail
+@pytest.mark.slow
 def test_a_hierarchy_that_does_not_fit_the_next_table_says_so(panel, qtbot):
     rows = (("Bonn", "*"), ("Lyon", "*"))
     changed = panel.session.document.with_hierarchy("town", Taxonomy(rows))
@@ -426,7 +425,7 @@ def test_a_large_column_is_looked_at_in_a_job(panel, qtbot, monkeypatch):
     assert panel.detail.hierarchy.levels.cells.rowCount() == 5
 
 
-@detail
+@pytest.mark.slow
 def test_forty_thousand_values_are_edited_without_a_wait(panel, qtbot):
     table = Table(pd.DataFrame({"code": np.arange(40_000) + 10_000, "x": ["a", "b"] * 20_000}))
     spec = ColumnSpec("code", Role.QUASI_IDENTIFIER)

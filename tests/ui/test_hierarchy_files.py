@@ -13,7 +13,6 @@ from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.state.insights import SurveyedTable
 from tests.in_batches import in_batches
 from tests.ui.hands import choose, click, dialog_of, on_screen, settle
-from tests.ui.marks import detail
 
 TABLES = {"town": "Bonn;DE;*\nLyon;FR;*\n", "sex": "f;*\nm;*\n", "ward": "a;*\n"}
 
@@ -68,7 +67,7 @@ def test_a_folder_is_read_and_taken_in_one_edit(qtbot, panel, folder):
     assert panel.session.document.hierarchies == {}
 
 
-@detail
+@pytest.mark.slow
 def test_the_column_of_a_file_can_be_changed_before(qtbot, panel, folder):
     (folder / "people_hierarchy_ward.csv").rename(folder / "regions.csv")
     (folder / "regions.csv").write_text("a;east;*\nb;west;*\n", encoding="utf-8")
@@ -96,7 +95,7 @@ def test_two_files_for_one_column_are_not_taken(qtbot, panel, folder):
     assert not dialog.submit.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_files_are_added_one_by_one_and_a_present_hierarchy_is_replaced(qtbot, panel, folder):
     click(panel.detail.hierarchy.propose)
     settle(qtbot, panel.session)

@@ -17,7 +17,6 @@ from sfumato.ui.panels.policy import PANEL
 from tests.noise import NOISE
 from tests.ui.clinic import open_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 DISEASES, WARDS = ("asthma", "cancer", "flu", "none"), ("north", "south")
@@ -83,7 +82,7 @@ def test_a_column_that_depends_is_named_and_joined_at_the_same_odds(qtbot, panel
     assert "8 combinations" in panel.page.settings.outcome.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_column_that_leaves_is_protected_by_itself_again(qtbot, panel):
     together(qtbot, panel)
     click(qtbot, panel.page.together.boxes["ward"])
@@ -98,7 +97,7 @@ def _p(statements, key):
     return statements[key]["retention_probability"]
 
 
-@detail
+@pytest.mark.slow
 def test_limits_are_added_shown_and_removed_and_levels_stay_within_them(qtbot, panel):
     editor = together(qtbot, panel)
     editor.kind.chosen.emit(True)
@@ -125,7 +124,7 @@ def test_limits_are_added_shown_and_removed_and_levels_stay_within_them(qtbot, p
     assert "trust_factor" not in panel.session.document.recipients[0].statements["disease + ward"]
 
 
-@detail
+@pytest.mark.slow
 def test_a_limit_without_a_value_or_that_can_not_be_met_says_so(qtbot, panel):
     editor = together(qtbot, panel)
     editor.kind.chosen.emit(True)

@@ -16,7 +16,6 @@ from tests.ui.clinic import clinic_table, open_clinic, protected
 from tests.ui.generalized_steps import open_small
 from tests.ui.keys import Key, Keys
 from tests.ui.limit_steps import limits, open_values
-from tests.ui.marks import detail
 from tests.ui.test_generalized_page import START
 
 PASSPHRASE = "nine herons on one leg"
@@ -165,7 +164,7 @@ class Windows(QObject):
         return False
 
 
-@detail
+@pytest.mark.slow
 def test_no_panel_opens_a_window_that_takes_the_keyboard_away(keys):
     windows, application = Windows(), QApplication.instance()
     application.installEventFilter(windows)
@@ -178,7 +177,7 @@ def test_no_panel_opens_a_window_that_takes_the_keyboard_away(keys):
     assert keys.window.isActiveWindow()
 
 
-@detail
+@pytest.mark.slow
 def test_a_number_half_typed_is_given_when_the_person_turns_to_another_panel(keys):
     session = keys.window.session
     open_clinic(session, protected())
@@ -216,7 +215,7 @@ def sees_the_focus(widget):
     return with_it != without
 
 
-@detail
+@pytest.mark.slow
 def test_the_ladders_rungs_are_chosen_moved_and_typed_by_keys(keys):
     open_clinic(keys.window.session, protected())
     panel = policy(keys)
@@ -238,7 +237,7 @@ def test_the_ladders_rungs_are_chosen_moved_and_typed_by_keys(keys):
     assert levels(keys)[2] == 0.05
 
 
-@detail
+@pytest.mark.slow
 def test_a_grid_of_limits_is_filled_by_keys(keys, qtbot):
     open_values(keys.window.session)
     panel = policy(keys)
@@ -255,7 +254,7 @@ def test_a_grid_of_limits_is_filled_by_keys(keys, qtbot):
     assert keys.focus is not grid
 
 
-@detail
+@pytest.mark.slow
 def test_a_matrix_is_filled_by_keys(keys):
     open_values(keys.window.session, by="matrix")
     panel = policy(keys)
@@ -277,7 +276,7 @@ def test_a_matrix_is_filled_by_keys(keys):
     assert entry(0, 1) == 0.125
 
 
-@detail
+@pytest.mark.slow
 def test_a_lattice_is_walked_through_by_keys(keys):
     open_small(keys.window.session, **START)
     panel = policy(keys)

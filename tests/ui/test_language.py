@@ -16,7 +16,6 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import speak
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 from tests.ui.hands import at_settings
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -56,7 +55,7 @@ def test_the_language_changes_without_a_restart_and_nothing_is_lost(qtbot, shown
     assert first_menu(shown) == "&File"
 
 
-@detail
+@pytest.mark.slow
 def test_running_work_ends_before_the_language_changes(qtbot, shown):
     before, going = shown.window, threading.Event()
 

@@ -13,7 +13,6 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import enter, on_screen
-from tests.ui.marks import detail
 from tests.ui.payroll import open_payroll, payroll_table, protected
 
 LEFT = Qt.MouseButton.LeftButton
@@ -80,7 +79,7 @@ def two_alike(qtbot, panel):
     wait_for_jobs(qtbot, session)
 
 
-@detail
+@pytest.mark.slow
 def test_a_step_that_is_not_right_yet_is_there_again_and_can_be_taken_back(qtbot, panel):
     two_alike(qtbot, panel)
     editor = panel.page.settings
@@ -112,7 +111,7 @@ def begin_to_measure(qtbot, panel):
     assert session.runner.jobs
 
 
-@detail
+@pytest.mark.slow
 def test_bounds_that_are_being_measured_never_become_another_attribute_s(qtbot, panel):
     begin_to_measure(qtbot, panel)
     panel.choose("income")
@@ -120,7 +119,7 @@ def test_bounds_that_are_being_measured_never_become_another_attribute_s(qtbot, 
     assert [entry.settings for entry in panel.session.document.policy] == [STATED, STATED]
 
 
-@detail
+@pytest.mark.slow
 def test_bounds_measured_in_a_table_that_is_closed_by_then_are_dropped(qtbot, panel):
     begin_to_measure(qtbot, panel)
     panel.hide()
@@ -131,7 +130,7 @@ def test_bounds_measured_in_a_table_that_is_closed_by_then_are_dropped(qtbot, pa
     assert in_force(panel) == STATED
 
 
-@detail
+@pytest.mark.slow
 def test_a_level_is_stated_by_the_size_of_the_noise(qtbot, panel):
     editor = panel.page.editor
     qtbot.mouseClick(editor.terms.cards["spread"], LEFT)
@@ -141,7 +140,7 @@ def test_a_level_is_stated_by_the_size_of_the_noise(qtbot, panel):
     assert "age ±\u202f50" in editor.meaning.texts[1]
 
 
-@detail
+@pytest.mark.slow
 def test_how_well_the_mean_is_known_counts_what_the_bounds_cut_off(qtbot, panel):
     editor, ages = panel.page.editor, payroll_table().frame["age"]
 

@@ -16,7 +16,6 @@ from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.widgets.painted import IconLabel
 from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -85,7 +84,7 @@ def test_a_chosen_file_names_its_recipient(qtbot, released, answers, tmp_path):
     assert style.good.upper() not in painted
 
 
-@detail
+@pytest.mark.slow
 def test_a_file_that_no_release_is_told_apart_by_is_a_caution(qtbot, released, answers, tmp_path):
     _, frame = bundle_of(released, tmp_path, 0)
     found = tmp_path / "found.csv"
@@ -98,7 +97,7 @@ def test_a_file_that_no_release_is_told_apart_by_is_a_caution(qtbot, released, a
     assert style.danger.upper() not in painted
 
 
-@detail
+@pytest.mark.slow
 def test_renamed_columns_are_matched_and_the_card_says_which(qtbot, released, answers, tmp_path):
     recipient, frame = bundle_of(released, tmp_path, 0)
     found = tmp_path / "found.csv"
@@ -111,7 +110,7 @@ def test_renamed_columns_are_matched_and_the_card_says_which(qtbot, released, an
     assert "Matched by their contents" in released.finding.about.text()
 
 
-@detail
+@pytest.mark.slow
 def test_pseudonyms_alone_name_the_one_who_has_them(qtbot, page, answers, tmp_path):
     session = page.session
     document = protected()
@@ -143,7 +142,7 @@ def test_a_file_that_tells_nothing_is_refused_in_words(qtbot, released, answers,
     assert released.finding.shown.tables == []
 
 
-@detail
+@pytest.mark.slow
 def test_a_distance_is_set_and_undone(qtbot, released):
     session = released.session
     field = released.spacing.field.spin
@@ -161,7 +160,7 @@ def test_a_distance_is_set_and_undone(qtbot, released):
     assert session.document.level_spacing == 0.0
 
 
-@detail
+@pytest.mark.slow
 def test_equal_levels_are_told_to_be_untraceable(qtbot, released):
     session = released.session
     first = session.document.recipients[0]
@@ -172,7 +171,7 @@ def test_equal_levels_are_told_to_be_untraceable(qtbot, released):
     assert "get the same values" in released.spacing.outcome.text()
 
 
-@detail
+@pytest.mark.slow
 def test_looking_at_the_page_changes_nothing(qtbot, released):
     before = released.session.document
     released.hide()

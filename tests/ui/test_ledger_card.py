@@ -27,7 +27,6 @@ from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from tests.project import adopting as made
 from tests.project.making import PASSPHRASE, new_project
 from tests.ui.hands import click, dialog_of, messages, on_screen, type_into
-from tests.ui.marks import detail
 
 WARD = made.ward()
 
@@ -76,13 +75,13 @@ def test_everything_stands_in_one_order_of_time_the_newest_first(card):
     assert "3,000 records, before 2,500" in column(card, LEVELS)[1]
 
 
-@detail
+@pytest.mark.slow
 def test_an_adoption_that_this_version_can_not_read_is_shown_by_its_holder(card):
     assert column(card, RECIPIENT)[0] == "Nobody"
     assert column(card, LEVELS)[0] == ""
 
 
-@detail
+@pytest.mark.slow
 def test_lines_are_narrowed_to_what_they_are_about(qtbot, card):
     click(card.subject.button_for(EventSubject.ADOPTION))
     assert column(card, STATE) == ["Adopted", "Adopted"]
@@ -92,7 +91,7 @@ def test_lines_are_narrowed_to_what_they_are_about(qtbot, card):
     assert card.model.rowCount() == 6
 
 
-@detail
+@pytest.mark.slow
 def test_lines_are_narrowed_to_words_that_occur_in_them(qtbot, card):
     type_into(card.search, "old ADOPTED")
     assert column(card, RECIPIENT) == ["Old Clinic"]
@@ -104,7 +103,7 @@ def test_lines_are_narrowed_to_words_that_occur_in_them(qtbot, card):
     assert card.search.text() == ""
 
 
-@detail
+@pytest.mark.slow
 def test_all_that_is_shown_is_copied_with_whole_digests(qtbot, card):
     click(card.subject.button_for(EventSubject.RELEASE))
     click(card.copy)
@@ -122,7 +121,7 @@ def test_all_that_is_shown_is_copied_with_whole_digests(qtbot, card):
     ]
 
 
-@detail
+@pytest.mark.slow
 def test_chosen_lines_are_copied_by_the_keys(qtbot, card):
     card.table.selectRow(3)
     QTest.keyClick(card.table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
@@ -131,7 +130,7 @@ def test_chosen_lines_are_copied_by_the_keys(qtbot, card):
     assert [line.split("\t")[1] for line in lines] == ["Event", "Released", "Adopted"]
 
 
-@detail
+@pytest.mark.slow
 def test_only_the_folder_of_one_release_is_on_screen(qtbot, card, monkeypatch):
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: True)
     asked = []
@@ -180,7 +179,7 @@ def test_what_was_accepted_without_a_valid_seal_is_a_danger(card):
     assert "It was changed." in reason.data(Qt.ItemDataRole.ToolTipRole)
 
 
-@detail
+@pytest.mark.slow
 def test_long_levels_and_reasons_take_several_lines(card):
     line = card.model._all[0]
     short = [card.table.rowHeight(row) for row in range(card.model.rowCount())]
@@ -190,7 +189,7 @@ def test_long_levels_and_reasons_take_several_lines(card):
     assert card.table.rowHeight(0) > 1.5 * min(short)
 
 
-@detail
+@pytest.mark.slow
 def test_forged_entries_of_any_form_are_shown_or_told(card):
     """A project whose ledger was forged can be read, so nothing in an entry may upset it."""
     genuine = [line.event.entry for line in card.model._all]
@@ -238,7 +237,7 @@ def test_a_release_is_withdrawn_for_a_reason(qtbot, card):
     assert "The release to Clinic A is withdrawn." in messages(panel.messages)[0]
 
 
-@detail
+@pytest.mark.slow
 def test_a_release_is_not_withdrawn_where_the_project_is_open_for_reading(qtbot, card):
     panel = card.window()
     path = panel.session.project.path

@@ -16,7 +16,6 @@ from sfumato.ui.panels.policy.generalized.finding import SEARCH
 from tests.in_batches import in_batches
 from tests.ui import test_long_table
 from tests.ui.hands import click, settle, type_into
-from tests.ui.marks import detail
 from tests.ui.test_long_table import ROWS, both, panel_of
 
 path, opened = test_long_table.path, test_long_table.opened
@@ -66,7 +65,7 @@ def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
     assert len(pd.read_csv(made / "data.csv")) == ROWS
 
 
-@detail
+@pytest.mark.slow
 def test_a_search_in_parts_tells_how_far_it_is_and_can_be_stopped(generalized, saved, qtbot):
     page, session = generalized, saved.session
     click(page.start)

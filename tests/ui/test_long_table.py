@@ -42,7 +42,6 @@ from tests.in_batches import in_batches
 from tests.ui.clinic import DISEASES, clinic_table
 from tests.ui.data_steps import load, shown
 from tests.ui.hands import choose, click, dialog_of, explain_first, messages, settle, type_into
-from tests.ui.marks import detail
 
 ROWS = 3000
 AGES = pd.Series(range(20, 80), name="age")
@@ -118,7 +117,7 @@ class TestOpening:
         assert f"{ROWS:,} records" in page.about.text()
         assert [profile.distinct for profile in session.insight().profiles] == [ROWS, 60, 4, 2]
 
-    @detail
+    @pytest.mark.slow
     @both
     def test_rows_are_read_where_they_are_looked_for(self, opened, qtbot):
         page = opened.panels["data"].loaded
@@ -127,7 +126,7 @@ class TestOpening:
         assert "patient 2499" in [row[0] for row in shown(page.table)]
         assert f"of {ROWS:,}" in page.rows.text()
 
-    @detail
+    @pytest.mark.slow
     def test_all_of_it_can_be_read_after_all(self, opened, qtbot):
         click(opened.panels["data"].loaded.whole)
         settle(qtbot, opened.session)
@@ -137,13 +136,13 @@ class TestOpening:
 
 
 class TestMarking:
-    @detail
+    @pytest.mark.slow
     def test_domains_are_those_of_all_rows(self, marked):
         spec = marked.session.document.column("disease")
         assert set(spec.domain.values) == {"asthma", "cancer", "flu", "none"}
         assert int(marked.session.attribute("disease").attribute.counts.sum()) == ROWS
 
-    @detail
+    @pytest.mark.slow
     def test_a_column_that_repeats_is_no_record_key(self, opened, qtbot):
         panel = panel_of(opened, qtbot, "attributes")
         panel.record_key.field.chosen.emit("age")
@@ -151,7 +150,7 @@ class TestMarking:
         assert opened.session.document.record_key is None
         assert "age" in messages(panel.messages)[0]
 
-    @detail
+    @pytest.mark.slow
     def test_a_column_without_repeats_names_no_unit(self, marked, qtbot):
         panel = panel_of(marked, qtbot, "attributes")
         choose(panel.unit.field, "name")
@@ -160,14 +159,14 @@ class TestMarking:
         assert "No two rows share “name”" in messages(panel.messages)[0]
 
 
-@detail
+@pytest.mark.slow
 def test_the_guarantee_says_what_it_leaves_out(marked, qtbot):
     explain_first(qtbot, marked.guarantee)
     qtbot.waitUntil(lambda: "read in parts" in marked.guarantee.text())
     assert "odds" in marked.guarantee.text()
 
 
-@detail
+@pytest.mark.slow
 def test_the_preview_shows_rows_by_their_numbers_in_the_table(marked, qtbot):
     panel = panel_of(marked, qtbot, "preview")
     assert panel.pages.currentWidget() is panel.work
@@ -190,7 +189,7 @@ def test_a_release_is_made_in_parts_and_verified(saved, qtbot, tmp_path):
     assert "is as it was released" in panel.ledger.report.verdict.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_release_rests_on_what_the_check_before_it_found(saved, qtbot, monkeypatch):
     panel, read, told = panel_of(saved, qtbot, "releases"), BatchedTable.read, []
 
@@ -221,7 +220,7 @@ def test_what_is_measured_of_numbers_says_from_which_rows(opened, qtbot, mechani
     assert any(f"comes from {ROWS:,} rows, drawn evenly" in each for each in told)
 
 
-@detail
+@pytest.mark.slow
 def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
     session, project = saved.session, saved.session.project
     made = make_release(
@@ -239,7 +238,7 @@ def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
     assert "Public" in page.finding.verdict.text()
 
 
-@detail
+@pytest.mark.slow
 @both
 def test_records_are_released_by_groups_in_parts(saved, qtbot, tmp_path, path):
     session = saved.session
@@ -287,7 +286,7 @@ def test_records_are_released_by_groups_in_parts(saved, qtbot, tmp_path, path):
     assert [released[row - 1] for row in sample.rows] == list(public.values)
 
 
-@detail
+@pytest.mark.slow
 def test_the_shares_of_groups_are_measured_in_all_rows_when_protection_begins(marked, qtbot):
     session = marked.session
     panel = panel_of(marked, qtbot, "policy")
@@ -305,7 +304,7 @@ def seen(card, row):
     return [card.model.index(row, 1 + place).data() for place in range(len(PROBABILITY))]
 
 
-@detail
+@pytest.mark.slow
 def test_views_are_found_and_counted_in_all_rows(saved, qtbot, path):
     session = saved.session
     roles = {"age": Role.QUASI_IDENTIFIER, "ward": Role.QUASI_IDENTIFIER}
@@ -342,7 +341,7 @@ def test_views_are_found_and_counted_in_all_rows(saved, qtbot, path):
     assert f"Smallest class {counted[-1].smallest}" in card.picture.told.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_count_of_a_long_table_that_is_stopped_can_be_asked_for_again(saved, qtbot):
     session = saved.session
     age = replace(session.document.column("age"), role=Role.QUASI_IDENTIFIER)
@@ -359,7 +358,7 @@ def test_a_count_of_a_long_table_that_is_stopped_can_be_asked_for_again(saved, q
     assert seen(card, UNIQUE) == ["0", "0"]
 
 
-@detail
+@pytest.mark.slow
 def test_the_audit_answers_about_all_rows(saved, qtbot):
     panel = panel_of(saved, qtbot, "audit")
     answers = [card.answer.text() for card in panel.overview.cards.values()]
@@ -384,7 +383,7 @@ def know_age(qtbot, page, text):
     qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
-@detail
+@pytest.mark.slow
 def test_a_person_is_looked_for_once_something_is_known(saved, qtbot, path):
     page = panel_of(saved, qtbot, "audit").show_page(PersonPage)
     settle(qtbot, saved.session)
@@ -401,7 +400,7 @@ def test_a_person_is_looked_for_once_something_is_known(saved, qtbot, path):
     assert len(page.beliefs.plots) == 1
 
 
-@detail
+@pytest.mark.slow
 def test_looking_for_a_person_that_is_stopped_can_be_asked_for_again(saved, qtbot):
     page = panel_of(saved, qtbot, "audit").show_page(PersonPage)
     settle(qtbot, saved.session)
@@ -415,7 +414,7 @@ def test_looking_for_a_person_that_is_stopped_can_be_asked_for_again(saved, qtbo
     assert "records fit" in page.sentence.text()
 
 
-@detail
+@pytest.mark.slow
 def test_the_report_tells_of_all_rows(saved, qtbot):
     page = panel_of(saved, qtbot, "audit").show_page(ReportPage)
     settle(qtbot, saved.session)
@@ -425,7 +424,7 @@ def test_the_report_tells_of_all_rows(saved, qtbot):
     assert "Groups estimated closely" in told
 
 
-@detail
+@pytest.mark.slow
 def test_a_project_is_opened_in_parts_again(saved, qtbot, tmp_path):
     session = saved.session
     session.set_project(None)
@@ -437,7 +436,7 @@ def test_a_project_is_opened_in_parts_again(saved, qtbot, tmp_path):
     assert session.document.record_key == "name"
 
 
-@detail
+@pytest.mark.slow
 def test_rules_are_applied_to_a_long_table(marked, qtbot, tmp_path):
     path = tmp_path / "clinic.rules.toml"
     path.write_text('format = 1\nother_columns = "insensitive"\n', encoding="utf-8")
@@ -492,7 +491,7 @@ def protected_by_person(window, qtbot, most_rows=1):
 
 
 class TestUnits:
-    @detail
+    @pytest.mark.slow
     def test_what_is_the_same_in_all_rows_of_a_unit_is_found_in_all_rows(self, grouped, qtbot):
         window, frame = grouped
         panel = panel_of(window, qtbot, "attributes")
@@ -508,7 +507,7 @@ class TestUnits:
         settle(qtbot, window.session)
         assert f"No “person” has more than {whole.most_rows}" in panel.unit.note.text()
 
-    @detail
+    @pytest.mark.slow
     def test_units_are_counted_where_they_draw_once(self, grouped, qtbot):
         window, frame = grouped
         protected_by_person(window, qtbot)
@@ -516,7 +515,7 @@ class TestUnits:
         assert counts.sum() == frame["person"].nunique()
         assert window.session.attribute("visit").attribute.counts.sum() == ROWS
 
-    @detail
+    @pytest.mark.slow
     def test_an_attribute_marked_later_is_drawn_once_too(self, grouped, qtbot):
         window, _ = grouped
         panel = panel_of(window, qtbot, "attributes")
@@ -530,7 +529,7 @@ class TestUnits:
         settle(qtbot, window.session)
         assert window.session.document.unit.constant == ("disease",)
 
-    @detail
+    @pytest.mark.slow
     def test_the_preview_shows_rows_that_leave_alone(self, grouped, qtbot):
         window, _ = grouped
         protected_by_person(window, qtbot)
@@ -553,7 +552,7 @@ class TestHierarchies:
         settle(qtbot, opened.session)
         return panel.detail.hierarchy
 
-    @detail
+    @pytest.mark.slow
     def test_the_editor_knows_the_values_of_all_rows(self, opened, section, qtbot):
         click(section.edit)
         settle(qtbot, opened.session)
@@ -564,7 +563,7 @@ class TestHierarchies:
         assert hierarchy_of(recipe, opened.session.document.column("age"), AGES).height > 1
         assert section.levels.isVisible()
 
-    @detail
+    @pytest.mark.slow
     def test_hierarchies_are_read_from_files(self, opened, section, qtbot, tmp_path):
         folder = tmp_path / "hierarchies"
         folder.mkdir()
@@ -594,7 +593,7 @@ def test_how_much_memory_a_table_may_take_is_chosen_in_the_menu(window, qtbot, p
     assert "opened from now on" in messages(window.current.messages)[0]
 
 
-@detail
+@pytest.mark.slow
 def test_an_earlier_release_is_adopted_beside_all_rows(saved, qtbot, tmp_path, answers):
     session, rng = saved.session, np.random.default_rng(3)
     frame = clinic_table(ROWS).frame

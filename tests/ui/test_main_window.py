@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import QEvent, QMargins, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
@@ -34,7 +35,6 @@ from tests.ui.hands import (
     press,
     settle,
 )
-from tests.ui.marks import detail
 
 
 def cut_off(panel) -> list[QWidget]:
@@ -66,7 +66,7 @@ class TestSteps:
             assert window.current is window.panels[name]
             assert window.rail.step(name).isChecked()
 
-    @detail
+    @pytest.mark.slow
     def test_the_number_keys_bring_panels_into_sight(self, window, qtbot):
         qtbot.waitActive(window)
         assert len(window.panels) > 1
@@ -106,7 +106,7 @@ class TestSteps:
         qtbot.waitUntil(lambda: not window.rail.compact)
         assert window.rail.width() > folded
 
-    @detail
+    @pytest.mark.slow
     def test_the_window_fits_small_screens(self, themed, window, qtbot, clinic):
         load_table(window, qtbot, clinic)
         window.resize(1100, 720)
@@ -131,7 +131,7 @@ class TestMenus:
         assert wanted
         assert window.menus.actions["redo"].shortcuts() == wanted
 
-    @detail
+    @pytest.mark.slow
     def test_undo_turns_to_where_the_edit_was_made(self, window):
         open_clinic(window.session, protected())
         window.show_panel("attributes")
@@ -246,7 +246,7 @@ class TestJobsAndMessages:
         assert window.jobs.entries == ()
         assert announced == [("Stopped: Release", False)]
 
-    @detail
+    @pytest.mark.slow
     def test_running_jobs_that_are_shown_have_room_for_their_names(self, window, qtbot):
         def endless(context):
             while True:
@@ -318,7 +318,7 @@ class TestJobsAndMessages:
         window.session.message.emit(Message(MessageKind.INFO, "Something happened."))
         assert messages(window.panels["audit"].messages) == ["Something happened."]
 
-    @detail
+    @pytest.mark.slow
     def test_a_message_moves_nothing_of_the_work_above_it(self, window, qtbot, clinic):
         load_table(window, qtbot, clinic)
         panel = window.current
@@ -364,7 +364,7 @@ class TestGuarantee:
         window.menus.actions["fold-guarantee"].trigger()
         assert window.guarantee.width() > 200
 
-    @detail
+    @pytest.mark.slow
     def test_every_figure_can_be_found(self, window, qtbot):
         window.open_sample()
         settle(qtbot, window.session)
@@ -379,7 +379,7 @@ class TestGuarantee:
         press(window.guarantee, "All figures")
         assert "Retention probability" in window.guarantee.text()
 
-    @detail
+    @pytest.mark.slow
     def test_the_card_tells_of_editions_once_a_second_one_is_released(
         self, window, qtbot, tmp_path
     ):

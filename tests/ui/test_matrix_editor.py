@@ -13,7 +13,6 @@ from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import DISEASES, clinic_document, disease, open_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -37,7 +36,7 @@ def entries(editor):
     return np.array(editor.session.document.policy[0].settings["entries"])
 
 
-@detail
+@pytest.mark.slow
 def test_a_chance_half_typed_is_dropped_when_another_table_is_opened(qtbot, panel, editor):
     grid = editor.matrix.grid
     index = editor.matrix.entries.index(1, 1)
@@ -179,7 +178,7 @@ def test_a_wrong_cell_is_marked_and_kept(qtbot, editor):
         assert wrong.data() == "0.125"
 
 
-@detail
+@pytest.mark.slow
 def test_zeros_are_structural_and_survive_normalising(qtbot, editor):
     editor.matrix.grid.setCurrentIndex(editor.matrix.entries.index(3, 0))
     qtbot.keyClick(editor.matrix.grid, Qt.Key.Key_Delete)
@@ -214,7 +213,7 @@ def compared(qtbot, editor, other):
     return editor.compare.verdict.words
 
 
-@detail
+@pytest.mark.slow
 def test_a_garbling_is_recognised_in_either_direction_between_right_matrices(qtbot, editor):
     assert "this matrix can be made from the other" in compared(qtbot, editor, keep(0.8))
     assert "the other matrix can be made from this" in compared(qtbot, editor, keep(0.2))
@@ -227,7 +226,7 @@ def test_a_garbling_is_recognised_in_either_direction_between_right_matrices(qtb
     assert "This matrix is not right yet" in compared(qtbot, editor, keep(0.5))
 
 
-@detail
+@pytest.mark.slow
 def test_entries_that_forbid_a_garbling_are_named(qtbot, editor):
     other = np.array(
         [[0.9, 0, 0, 0.1], [0.1, 0.4, 0.2, 0.3], [0, 0.3, 0.4, 0.3], [0, 0.3, 0.4, 0.3]]
@@ -238,7 +237,7 @@ def test_entries_that_forbid_a_garbling_are_named(qtbot, editor):
     assert any(f"{name} →" in said for name in DISEASES)
 
 
-@detail
+@pytest.mark.slow
 def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, editor):
     qtbot.mouseClick(panel.page.editor.choices.cards[1], LEFT)
     statement = panel.session.document.recipient("Clinic A").statements["disease"]
@@ -246,7 +245,7 @@ def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, 
     assert panel.page.editor.statement_at(0.2504, statement) == {"trust_factor": 0.25}
 
 
-@detail
+@pytest.mark.slow
 def test_a_mechanism_without_settings_shows_none_and_the_grid_comes_back(panel, editor):
     before = panel.session.document
     uniform = PolicyEntry(("disease",), "uniform")

@@ -15,7 +15,6 @@ from sfumato.ui.state.insights import SurveyedTable
 from tests.in_batches import in_batches
 from tests.project.making import CHEAP, PASSPHRASE
 from tests.ui.hands import click, dialog_of, load_table, message_button, messages, press, settle
-from tests.ui.marks import detail
 
 PURPOSE = "Open the table about individuals that you want to release."
 
@@ -78,7 +77,7 @@ def test_the_sentence_below_the_title_keeps_its_room_when_a_third_button_comes(
     assert purpose.width() > 300
 
 
-@detail
+@pytest.mark.slow
 def test_a_new_category_leads_to_its_column(ward, qtbot, answers, clinic, tmp_path):
     lines = clinic.read_text().splitlines()
     lines[1] = ",".join([*lines[1].split(",")[:-1], "measles"])
@@ -92,7 +91,7 @@ def test_a_new_category_leads_to_its_column(ward, qtbot, answers, clinic, tmp_pa
     assert ward.current is ward.panels["attributes"]
 
 
-@detail
+@pytest.mark.slow
 def test_what_can_t_follow_is_refused_by_name_and_another_file_offered(
     ward, qtbot, answers, clinic, tmp_path
 ):
@@ -103,7 +102,7 @@ def test_what_can_t_follow_is_refused_by_name_and_another_file_offered(
     assert ward.session.document.source.path == str(clinic)
 
 
-@detail
+@pytest.mark.slow
 def test_without_a_project_no_edition_is_offered(window, qtbot, clinic):
     load_table(window, qtbot, clinic)
     assert not window.panels["data"].next.isVisible()

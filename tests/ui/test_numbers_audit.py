@@ -29,7 +29,6 @@ from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
 from tests.ui.clinic import protected as protected_categories
 from tests.ui.hands import choose, on_screen
-from tests.ui.marks import detail
 from tests.ui.payroll import open_payroll, payroll_table, protected
 
 
@@ -73,7 +72,7 @@ def test_it_says_that_pooling_gains_nothing_and_shows_it(filled):
     assert "on the ladder, 20\u202f%" in filled.copies.figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_the_error_stays_on_the_ladder_and_falls_without(filled):
     asked = coalition()
     errors = linear_errors(asked)
@@ -83,7 +82,7 @@ def test_the_error_stays_on_the_ladder_and_falls_without(filled):
     assert errors[Dependence.LINEAR][1:] == pytest.approx([0.0, 0.0], abs=1e-6)
 
 
-@detail
+@pytest.mark.slow
 def test_guesses_of_records_are_further_off_on_the_ladder():
     experiment = weigh_numbers(coalition(rows=5_000), Silent()).experiment
     off = {samples: guesses_off(experiment, samples) for samples in (0, *SAMPLES)}
@@ -97,7 +96,7 @@ def test_guesses_of_records_are_further_off_on_the_ladder():
     assert np.mean(learned**2) > 0.95 * np.mean(exact**2)
 
 
-@detail
+@pytest.mark.slow
 def test_members_can_be_unticked(qtbot, filled):
     tick(filled, 0, False)
     wait_for_jobs(qtbot, filled.session)
@@ -109,7 +108,7 @@ def test_members_can_be_unticked(qtbot, filled):
     assert filled.state() is PanelState.IN_PROGRESS
 
 
-@detail
+@pytest.mark.slow
 def test_attribute_and_knowledge_can_be_chosen(filled):
     choose(filled.attribute, 1)
     choose(filled.knowledge, SAMPLES[2])
@@ -127,7 +126,7 @@ def test_numbers_whose_spread_can_t_be_measured_are_named(qtbot, page):
     assert any("age" in message.text for message in told) or page.state() is not PanelState.DONE
 
 
-@detail
+@pytest.mark.slow
 def test_the_coalition_page_shows_errors_where_nothing_can_be_counted(qtbot, session):
     page = on_screen(qtbot, CoalitionPage(session), 900, 900)
     document = protected()
@@ -157,7 +156,7 @@ def release_to(qtbot, page, folder, *names):
     return project
 
 
-@detail
+@pytest.mark.slow
 def test_what_was_released_is_weighed_until_the_plan_is_asked_for(qtbot, filled, tmp_path):
     assert not filled.basis.isVisible()
     release_to(qtbot, filled, tmp_path, "Institute", "Public")
@@ -169,7 +168,7 @@ def test_what_was_released_is_weighed_until_the_plan_is_asked_for(qtbot, filled,
     assert "than Clinic A alone" in filled.sentence.text()
 
 
-@detail
+@pytest.mark.slow
 def test_levels_that_were_lowered_by_a_hair_are_weighed_as_they_are(qtbot, page, tmp_path):
     open_payroll(page.session, with_spacing(protected(), 0.05))
     wait_for_jobs(qtbot, page.session)
@@ -180,7 +179,7 @@ def test_levels_that_were_lowered_by_a_hair_are_weighed_as_they_are(qtbot, page,
     assert [level_text(held) for held in page.model.coalition][1] == "σ² = 1.05"
 
 
-@detail
+@pytest.mark.slow
 def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled):
     pooled = filled._weighed.pooled
     for data in (bayes_data(pooled, place) for place in range(2)):
@@ -194,7 +193,7 @@ def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled)
     assert "Knowing the distribution of “income”" in filled.bayes.figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_rounded_numbers_are_no_ladder_and_the_page_says_what_that_costs(qtbot, page):
     open_payroll(page.session, protected(rounding={"age": 60.0}))
     wait_for_jobs(qtbot, page.session)

@@ -16,7 +16,6 @@ from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.mechanisms.gaussian import GaussianSettingsEditor
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import click, on_screen
-from tests.ui.marks import detail
 from tests.ui.payroll import (
     KEY,
     open_payroll,
@@ -92,7 +91,7 @@ def test_recipients_the_ladder_and_terms_are_those_of_every_policy(qtbot, filled
     assert filled.page.ladder.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
     tile = editor_of(filled).terms.cards["half_width"]
     assert tile.sentence == "Uncertainty of “age” if normal"
@@ -122,7 +121,7 @@ def test_ticking_an_attribute_protects_both_together_and_unticking_keeps_everybo
     assert apart.list.currentItem().text() == "age"
 
 
-@detail
+@pytest.mark.slow
 def test_joining_is_one_step_of_undo_and_the_entry_stays_in_sight(apart):
     before = apart.session.document
     apart.choose("income")
@@ -135,7 +134,7 @@ def test_joining_is_one_step_of_undo_and_the_entry_stays_in_sight(apart):
     assert keys(apart) == [KEY]
 
 
-@detail
+@pytest.mark.slow
 def test_what_the_custodian_chose_survives_joining(panel):
     open_payroll(panel.session, protected(APART, noise="separate"))
     tick(panel.page.together.boxes["income"])
@@ -144,7 +143,7 @@ def test_what_the_custodian_chose_survives_joining(panel):
     assert settings["measured"] == "noisy"
 
 
-@detail
+@pytest.mark.slow
 def test_an_attribute_that_can_t_join_says_why(panel):
     table = payroll_table()
     flat = Table(table.frame.assign(hours=40.0))
@@ -185,7 +184,7 @@ def test_a_level_is_stated_by_the_slider_a_preset_and_a_rung_of_the_ladder(fille
     assert statement(filled, "Public", KEY)["sigma_squared"] > 0
 
 
-@detail
+@pytest.mark.slow
 def test_a_width_is_stated_in_units_within_what_noise_can_do(filled):
     click(editor_of(filled).terms.cards["half_width"])
     field = editor_of(filled).fields["half_width"]
@@ -198,7 +197,7 @@ def test_a_width_is_stated_in_units_within_what_noise_can_do(filled):
     assert statement(filled, key=KEY) == {"half_width": 12.5}
 
 
-@detail
+@pytest.mark.slow
 def test_noise_of_its_own_says_what_that_costs(filled):
     editor = settings_of(filled)
     assert "does not help" in editor.noise_words.text()
@@ -207,7 +206,7 @@ def test_noise_of_its_own_says_what_that_costs(filled):
     assert "help to clear the noise" in editor.noise_words.text()
 
 
-@detail
+@pytest.mark.slow
 def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
     choice = settings_of(filled).measured
     assert choice.source.value == "stated"
@@ -232,7 +231,7 @@ def test_the_size_of_the_noise_can_be_stated_and_measured_again(qtbot, filled):
     assert settings["measured_epsilon"] == choice.epsilon.value
 
 
-@detail
+@pytest.mark.slow
 def test_an_old_project_s_exact_covariance_is_a_danger_with_one_step_to_measure_it_anew(
     qtbot, panel
 ):
@@ -252,7 +251,7 @@ def test_an_old_project_s_exact_covariance_is_a_danger_with_one_step_to_measure_
     assert choice.words.property("look") == "muted"
 
 
-@detail
+@pytest.mark.slow
 def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     editor = settings_of(filled)
     cell = editor.forms.cells["age", "rounding"]
@@ -271,7 +270,7 @@ def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     assert "rounding" not in filled.session.document.policy[0].settings
 
 
-@detail
+@pytest.mark.slow
 def test_rounding_can_be_discarded(qtbot, filled):
     editor = settings_of(filled)
     cell = editor.forms.cells["income", "lowest"]
@@ -282,7 +281,7 @@ def test_rounding_can_be_discarded(qtbot, filled):
     assert filled.session.undo_text == "Open payroll"
 
 
-@detail
+@pytest.mark.slow
 def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     editor = settings_of(filled)
     tick(editor.forms.cells["age", "lowest"].use)
@@ -294,7 +293,7 @@ def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     assert filled.session.undo_text == "Open payroll"
 
 
-@detail
+@pytest.mark.slow
 def test_another_entry_takes_the_draft_away(qtbot, apart):
     editor = settings_of(apart)
     tick(editor.forms.cells["age", "rounding"].use)
@@ -304,7 +303,7 @@ def test_another_entry_takes_the_draft_away(qtbot, apart):
     assert not editor.forms.cells["income", "rounding"].use.isChecked()
 
 
-@detail
+@pytest.mark.slow
 def test_what_was_left_before_it_was_weighed_is_weighed_on_return(qtbot, panel):
     age, income = protected(APART).policy
     bounds = {"lowest": 0.0, "highest": 20_000.0, "bounds": "stated"}
@@ -321,7 +320,7 @@ def test_what_was_left_before_it_was_weighed_is_weighed_on_return(qtbot, panel):
     assert editor.accept.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_too_few_records_to_measure_are_said_to_be_too_few(qtbot, panel):
     table = Table(payroll_table().frame.head(50))
     open_payroll(panel.session, protected(), table)
@@ -343,7 +342,7 @@ def test_numbers_that_were_binned_since_lose_their_protection_knowingly(panel):
     assert panel.content.currentWidget() is panel.unprotected
 
 
-@detail
+@pytest.mark.slow
 def test_infinite_numbers_are_named_and_nothing_is_lost(panel):
     frame = payroll_table().frame.copy()
     frame.loc[3, "income"] = np.inf
@@ -374,7 +373,7 @@ def test_showing_a_policy_never_changes_it(qtbot, panel, settings):
     assert panel.session.undo_text == "Open payroll"
 
 
-@detail
+@pytest.mark.slow
 def test_the_list_is_ticked_by_the_keyboard_too(qtbot, apart):
     box = apart.page.together.boxes["income"]
     box.setFocus()

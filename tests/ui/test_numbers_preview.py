@@ -29,7 +29,6 @@ from sfumato.ui.panels.preview.number_pages import record_data
 from tests.project.whole_table import released_columns
 from tests.ui.clinic import save_clinic, wait_for_jobs
 from tests.ui.hands import choose, on_screen
-from tests.ui.marks import detail
 from tests.ui.payroll import KEY, open_payroll, payroll_document, payroll_table, protected
 
 
@@ -77,7 +76,7 @@ def test_numbers_have_pages_of_their_own(filled):
     assert filled.tabs.currentWidget() is filled.numbers
 
 
-@detail
+@pytest.mark.slow
 def test_one_attribute_depends_on_nothing(qtbot, panel):
     open_payroll(panel.session, protected((("age",), ("income",))))
     wait_for_jobs(qtbot, panel.session)
@@ -102,7 +101,7 @@ def test_sample_rows_are_those_that_a_release_shows(qtbot, filled, tmp_path):
     assert "exactly these numbers" in filled.numbers.note.text()
 
 
-@detail
+@pytest.mark.slow
 def test_another_attribute_of_the_entry_can_be_seen(filled):
     choose(filled.numbers.picker.fields[0], 1)
     assert headers(filled)[1] == "True “income”"
@@ -118,7 +117,7 @@ def test_released_numbers_say_how_far_they_are_off(filled):
     assert not model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
 
 
-@detail
+@pytest.mark.slow
 def test_missing_numbers_are_shown_as_missing(qtbot, panel):
     frame = payroll_table().frame.copy()
     frame.loc[0, "age"] = np.nan
@@ -134,7 +133,7 @@ def test_the_scatter_shows_that_dependence_stays(filled):
     assert "as they do in truth" in filled.scatter.plot.figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_separate_noise_hides_dependence_until_it_is_corrected(qtbot, panel):
     open_payroll(panel.session, protected(noise="separate"))
     wait_for_jobs(qtbot, panel.session)
@@ -155,7 +154,7 @@ def test_pooling_narrows_nothing_on_the_ladder(filled):
     assert "no better than Clinic A alone" in figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_another_sample_row_can_be_looked_at(filled):
     filled.tabs.setCurrentWidget(filled.record)
     first = filled.record.plot.figure.headline
@@ -193,7 +192,7 @@ def test_the_headline_holds_the_truth_where_numbers_are_cut_off_at_bounds(qtbot,
     assert "Numbers beyond the bounds are cut off there" in plot.subtitle
 
 
-@detail
+@pytest.mark.slow
 def test_going_to_categories_and_back_keeps_the_kind_of_page(qtbot, panel):
     document = protected()
     sex = ColumnSpec("sex", Role.SENSITIVE, Kind.CATEGORICAL, Domain(("f", "m")))
@@ -266,7 +265,7 @@ def test_one_attribute_has_quantiles_but_depends_on_nothing(qtbot, panel):
     assert not panel.estimates.regression_note.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_what_coarse_rounding_adds_to_spreads_is_taken_off_as_well(qtbot, panel):
     table = payroll_table(20_000)
     open_payroll(panel.session, protected(rounding={"age": 30.0}), table)
@@ -276,7 +275,7 @@ def test_what_coarse_rounding_adds_to_spreads_is_taken_off_as_well(qtbot, panel)
     assert abs(spread.estimated - spread.true) < 4.5 * spread.error
 
 
-@detail
+@pytest.mark.slow
 def test_columns_that_are_released_as_they_are_can_explain_numbers_too(qtbot, filled):
     filled.tabs.setCurrentWidget(filled.estimates)
     page = filled.estimates
@@ -298,7 +297,7 @@ def test_columns_that_are_released_as_they_are_can_explain_numbers_too(qtbot, fi
     assert "enter as they are" not in page.regression_note.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_single_attribute_depends_on_what_is_released_beside_it(qtbot, panel):
     open_payroll(panel.session, protected((("age",), ("income",))))
     wait_for_jobs(qtbot, panel.session)
@@ -309,7 +308,7 @@ def test_a_single_attribute_depends_on_what_is_released_beside_it(qtbot, panel):
     assert "hours" in panel.estimates.regression.figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_a_column_that_explains_nothing_says_why(qtbot, panel):
     table = Table(payroll_table().frame.assign(hours=40.0))
     open_payroll(panel.session, protected(), table)
@@ -329,7 +328,7 @@ def test_keys_and_columns_that_are_dropped_explain_nothing():
     assert columns_beside(document.with_column(dropped), ("age",)) == ()
 
 
-@detail
+@pytest.mark.slow
 def test_what_noise_hides_is_told_instead(filled):
     numbers = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]])
     noise = 50.0 * np.eye(2)

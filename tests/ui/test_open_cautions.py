@@ -20,7 +20,6 @@ from tests.engine.numbers import stated_settings
 from tests.in_batches import in_batches
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 ROWS = 600
@@ -95,7 +94,7 @@ def test_columns_are_protected_together_in_one_click(qtbot, session, card):
     assert list(bank.statements) == [entry.key]
 
 
-@detail
+@pytest.mark.slow
 def test_columns_are_made_coarser_in_one_click(qtbot, session, card):
     before = session.open_columns().beside("result", "Bank")[0]
     qtbot.mouseClick(cautions(card)[0].coarsen, LEFT)
@@ -107,7 +106,7 @@ def test_columns_are_made_coarser_in_one_click(qtbot, session, card):
     assert after.exact == ""
 
 
-@detail
+@pytest.mark.slow
 def test_the_card_says_at_once_that_a_recipient_sees_a_column_more_coarsely(qtbot, session, card):
     document = session.document
     quasi = replace(document.column("revenue"), role=Role.QUASI_IDENTIFIER)
@@ -122,7 +121,7 @@ def test_the_card_says_at_once_that_a_recipient_sees_a_column_more_coarsely(qtbo
     assert "somebody who knows revenue as the table has it" in card.text()
 
 
-@detail
+@pytest.mark.slow
 def test_figures_of_another_level_are_not_on_screen(qtbot, session, card):
     first = session.open_columns().beside("result", "Bank", 0.25)
     assert first

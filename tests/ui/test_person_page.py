@@ -14,7 +14,6 @@ from sfumato.ui.state.insights import SurveyedTable
 from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import choose, click
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -76,7 +75,7 @@ def test_what_is_known_leaves_some_rows_and_beliefs_about_them(qtbot, opened):
     assert plot.figure.headline.startswith("disease: “")
 
 
-@detail
+@pytest.mark.slow
 def test_who_is_found_is_a_reason_to_coarsen_with_the_way_there(qtbot, opened):
     opened.session.edit(
         "x", find_views(_with_hierarchies(), in_batches(clinic_table(120)), Silent())
@@ -102,7 +101,7 @@ def _with_hierarchies():
     return with_statement(document, "Public", 8)
 
 
-@detail
+@pytest.mark.slow
 def test_what_can_t_be_read_is_said_and_the_rest_goes_away(qtbot, opened):
     know(qtbot, opened, ward="nowhere")
     assert "no value of the column" in said(opened.sentence)
@@ -111,13 +110,13 @@ def test_what_can_t_be_read_is_said_and_the_rest_goes_away(qtbot, opened):
     assert "records fit" in said(opened.sentence)
 
 
-@detail
+@pytest.mark.slow
 def test_nobody_s_files_tell_nothing(qtbot, opened):
     hold(qtbot, opened)
     assert "Nobody's files are held" in said(opened.sentence)
 
 
-@detail
+@pytest.mark.slow
 def test_a_belief_stated_beforehand_is_where_the_attacker_starts(qtbot, opened):
     know(qtbot, opened, age="40")
     choose(opened.belief, ("disease", 1))
@@ -128,7 +127,7 @@ def test_a_belief_stated_beforehand_is_where_the_attacker_starts(qtbot, opened):
     assert before["cancer"] == pytest.approx(0.8)
 
 
-@detail
+@pytest.mark.slow
 def test_columns_that_the_table_lacks_are_not_asked_for(qtbot, opened):
     assert "ward" in opened.fields
     without = Table(clinic_table(120).frame.drop(columns="ward"))

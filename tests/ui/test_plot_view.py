@@ -16,7 +16,6 @@ from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.plot_view import PlotView
 from tests.plots import data
 from tests.ui.hands import on_screen
-from tests.ui.marks import detail
 
 
 class Chooser:
@@ -94,7 +93,7 @@ def test_it_is_drawn_anew_in_the_dark(qtbot, view):
     assert not view.figure.style.dark
 
 
-@detail
+@pytest.mark.slow
 def test_it_is_drawn_anew_at_another_size(qtbot, view):
     qtbot.waitUntil(lambda: view._image is not None)
     before = view._image.width()
@@ -128,7 +127,7 @@ class Shouting(QTranslator):
         return text.replace("recipients", "RECIPIENTS") if context == "Plots" else text
 
 
-@detail
+@pytest.mark.slow
 def test_its_words_are_in_the_person_s_language(qapp, view):
     translator = Shouting()
     qapp.installTranslator(translator)
@@ -139,7 +138,7 @@ def test_its_words_are_in_the_person_s_language(qapp, view):
         qapp.removeTranslator(translator)
 
 
-@detail
+@pytest.mark.slow
 def test_another_plot_takes_its_place(view):
     view.show_plot(partial(build_posterior_bars, data.posterior()))
     assert view.figure.headline.startswith("Seeing")
@@ -159,7 +158,7 @@ def test_pictures_are_saved_from_the_menu(view, chooser, tmp_path, kind, start):
     assert [path.name for path in tmp_path.iterdir()] == [f"plot.{kind}"]
 
 
-@detail
+@pytest.mark.slow
 def test_a_saved_picture_has_the_page_s_resolution_doubled_and_a_margin(view, tmp_path):
     view.save_as(tmp_path / "plot.png")
     image = QImage(str(tmp_path / "plot.png"))
@@ -183,7 +182,7 @@ def test_thinking_better_of_saving_writes_nothing(view, chooser, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@detail
+@pytest.mark.slow
 def test_a_folder_that_can_t_be_written_is_said(qtbot, view, chooser, tmp_path):
     chooser.path = tmp_path / "missing" / "plot.png"
     with qtbot.waitSignal(view.failed) as failed:
@@ -191,7 +190,7 @@ def test_a_folder_that_can_t_be_written_is_said(qtbot, view, chooser, tmp_path):
     assert "There is no folder" in failed.args[0].text
 
 
-@detail
+@pytest.mark.slow
 def test_the_window_answers_while_a_picture_is_built_and_written(view, chooser, tmp_path):
     chooser.path = tmp_path / "plot.png"
     trigger(view, "Save as PNG")

@@ -17,7 +17,6 @@ from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import clinic_table, open_clinic, protected
 from tests.ui.hands import click, explain_first, on_screen
-from tests.ui.marks import detail
 from tests.ui.policy_steps import editor_of, state_once_checked, statement
 
 LEFT = Qt.MouseButton.LeftButton
@@ -71,7 +70,7 @@ def test_a_level_is_stated_in_another_term_and_not_again_in_that_in_sight(qtbot,
     assert editor_of(filled).terms.cards["retention"].text() == "p = 0.667"
 
 
-@detail
+@pytest.mark.slow
 def test_undo_takes_back_the_term_while_a_number_is_being_typed(qtbot, filled):
     qtbot.mouseClick(editor_of(filled).terms.cards["gamma"], LEFT)
     spin = editor_of(filled).fields["gamma"].field.spin
@@ -105,7 +104,7 @@ def test_each_drag_of_the_slider_is_one_edit(qtbot, filled):
     assert statement(filled) == {"retention_probability": 0.5}
 
 
-@detail
+@pytest.mark.slow
 def test_limits_that_don_t_fit_are_refused_at_their_fields(qtbot, filled):
     qtbot.mouseClick(editor_of(filled).terms.cards["rho"], LEFT)
     before = statement(filled)
@@ -151,7 +150,7 @@ def test_dragging_a_rung_is_one_edit_that_keeps_the_term(qtbot, filled):
     assert editor_of(filled).terms.cards["retention"].text() == "p = 0.5"
 
 
-@detail
+@pytest.mark.slow
 def test_the_ladder_answers_to_the_keyboard(qtbot, filled):
     ladder = filled.page.ladder
     ladder.setFocus()
@@ -163,7 +162,7 @@ def test_the_ladder_answers_to_the_keyboard(qtbot, filled):
     assert statement(filled, "Institute")["retention_probability"] == pytest.approx(0.3, abs=2e-3)
 
 
-@detail
+@pytest.mark.slow
 def test_a_missing_level_is_offered(qtbot, filled):
     document = filled.session.document
     bare = replace(document.recipients[0], statements={})
@@ -232,7 +231,7 @@ def test_one_click_gives_the_same_trust_for_every_attribute_and_one_is_changed_a
     assert statement(panel) == {"retention_probability": 0.6}
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", ["Clinic A", "Institute"])
 def test_of_two_rungs_at_one_level_the_chosen_recipients_moves(panel, qtbot, chosen):
     open_clinic(panel.session, protected({"Clinic A": 0.4, "Institute": 0.4, "Public": 0.1}))

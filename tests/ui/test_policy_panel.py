@@ -27,7 +27,6 @@ from sfumato.ui.widgets.painted import lines_of, painter_on
 from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import dialog_of, on_screen, press
-from tests.ui.marks import detail
 from tests.ui.policy_steps import (
     editor_of,
     names,
@@ -73,7 +72,7 @@ def test_a_whole_plan_is_one_click_says_what_it_comes_to_and_is_undone_at_once(q
     assert not dialog.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_the_board_of_a_table_that_was_just_opened_is_filled_once(qtbot, panel):
     session = panel.session
     open_clinic(session, clinic_document())
@@ -92,7 +91,7 @@ def test_the_board_of_a_table_that_was_just_opened_is_filled_once(qtbot, panel):
     assert not session.runner.jobs, "whoever took the plan back is not asked again"
 
 
-@detail
+@pytest.mark.slow
 def test_whoever_begins_while_the_board_is_filled_keeps_what_they_did(qtbot, panel):
     session = panel.session
     open_clinic(session, clinic_document())
@@ -104,7 +103,7 @@ def test_whoever_begins_while_the_board_is_filled_keeps_what_they_did(qtbot, pan
     assert panel.messages.messages == ()
 
 
-@detail
+@pytest.mark.slow
 def test_a_plan_that_lacks_nothing_says_so(qtbot, panel):
     open_clinic(panel.session, clinic_document())
     for _ in range(2):
@@ -113,7 +112,7 @@ def test_a_plan_that_lacks_nothing_says_so(qtbot, panel):
     assert panel.messages.messages[-1].kind is MessageKind.INFO
 
 
-@detail
+@pytest.mark.slow
 def test_a_plan_is_offered_for_releases_of_a_table_alone(panel):
     assert not panel.plan.button.isVisible()
     open_clinic(panel.session, clinic_document())
@@ -150,7 +149,7 @@ def test_a_sensitive_attribute_is_protected_by_one_click_that_can_be_undone(qtbo
     assert panel.session.document.policy == ()
 
 
-@detail
+@pytest.mark.slow
 def test_where_several_mechanisms_suit_each_is_offered(qtbot, panel, monkeypatch):
     both = (("uniform", "Uniform retention"), ("matrix", "Another"))
     monkeypatch.setattr("sfumato.ui.panels.policy.panel.suitable", lambda _attributes: both)
@@ -201,7 +200,7 @@ def test_a_new_recipient_starts_at_the_lowest_preset_and_is_named_at_once(qtbot,
     assert statement(filled, "University") == {"rho1": 0.1, "rho2": 0.25}
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "said"), [("public", "is already a recipient"), (" ", "needs a name")]
 )
@@ -233,7 +232,7 @@ def test_recipients_are_moved_and_removed(qtbot, filled):
     assert names(filled) == ["Clinic A", "Institute", "Public"]
 
 
-@detail
+@pytest.mark.slow
 def test_a_message_offers_to_undo_the_last_edit_only(qtbot, filled):
     qtbot.keyClick(filled.page.recipients.table, Qt.Key.Key_Delete)
     assert [message.text for message in filled.messages.messages] == ["Clinic A was removed."]
@@ -246,7 +245,7 @@ def test_a_message_offers_to_undo_the_last_edit_only(qtbot, filled):
     assert filled.messages.messages == ()
 
 
-@detail
+@pytest.mark.slow
 def test_the_switch_keeps_its_place_on_both_ways(qtbot, filled):
     assert filled.board.add.isVisible()
 
@@ -260,14 +259,14 @@ def test_the_switch_keeps_its_place_on_both_ways(qtbot, filled):
     assert place() == before
 
 
-@detail
+@pytest.mark.slow
 def test_a_note_is_kept(qtbot, filled):
     qtbot.keyClicks(filled.page.note, "contract 17")
     qtbot.keyClick(filled.page.note, Qt.Key.Key_Return)
     assert filled.session.document.recipient("Clinic A").note == "contract 17"
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["note", "level"])
 def test_what_is_half_typed_is_dropped_when_another_table_is_opened(qtbot, filled, field):
     level = next(iter(editor_of(filled).fields.values())).spin
@@ -294,7 +293,7 @@ def two_attributes():
     return protected(columns=columns)
 
 
-@detail
+@pytest.mark.slow
 def test_a_second_attribute_starts_with_each_recipient_s_levels_of_the_first(qtbot, panel):
     open_clinic(panel.session, two_attributes())
     assert panel.state() is PanelState.IN_PROGRESS
@@ -324,7 +323,7 @@ def test_an_attribute_that_is_not_sensitive_any_more_needs_attention(qtbot, fill
     assert filled.session.document.policy == ()
 
 
-@detail
+@pytest.mark.slow
 def test_an_attribute_that_does_not_fit_its_domain_needs_attention(filled):
     document = filled.session.document
     column = replace(document.column("disease"), domain=Domain(("flu", "none")))
@@ -333,7 +332,7 @@ def test_an_attribute_that_does_not_fit_its_domain_needs_attention(filled):
     assert "outside its domain" in filled.misfit.text.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_level_that_can_t_be_met_needs_attention(filled):
     document = filled.session.document
     wrong = Recipient("Wrong", {"disease": {"rho1": 0.5, "rho2": 0.2}})
@@ -343,7 +342,7 @@ def test_a_level_that_can_t_be_met_needs_attention(filled):
     assert "ρ1 smaller than ρ2" in editor_of(filled).problem
 
 
-@detail
+@pytest.mark.slow
 def test_a_level_in_an_unknown_term_is_shown_as_such(filled):
     document = filled.session.document
     strange = Recipient("Strange", {"disease": {"sigma": 2.0}})
@@ -365,7 +364,7 @@ def test_an_attribute_that_no_mechanism_suits_can_be_read_otherwise(panel, monke
     assert "under Attributes" in panel.unprotected.text.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_large_table_is_waited_for(qtbot, panel, monkeypatch):
     monkeypatch.setattr("sfumato.ui.state.insights.ROWS_AT_ONCE", 10)
     open_clinic(panel.session, protected())
@@ -374,7 +373,7 @@ def test_a_large_table_is_waited_for(qtbot, panel, monkeypatch):
     assert panel.content.currentWidget() is panel._scroll
 
 
-@detail
+@pytest.mark.slow
 def test_ladder_and_recipients_stand_below_one_another_where_it_is_narrow(qtbot, filled):
     assert filled.page._middle.side_by_side
     filled.resize(620, 700)
@@ -382,7 +381,7 @@ def test_ladder_and_recipients_stand_below_one_another_where_it_is_narrow(qtbot,
     qtbot.waitUntil(lambda: filled.page.width() <= filled._scroll.viewport().width())
 
 
-@detail
+@pytest.mark.slow
 def test_everything_is_drawn_in_the_dark_too(themed, filled):
     light = filled.grab().toImage()
     themes().set_appearance(Appearance.DARK)
@@ -392,7 +391,7 @@ def test_everything_is_drawn_in_the_dark_too(themed, filled):
     assert light.pixelColor(middle).lightness() > 200 > 60 > dark.pixelColor(middle).lightness()
 
 
-@detail
+@pytest.mark.slow
 def test_controls_have_names_for_those_who_listen(filled):
     page = filled.page
     named = (page.mechanism, page.remove, page.ladder, page.note, page.recipients.table)
@@ -426,7 +425,7 @@ def test_choosing_a_mechanism_that_can_t_serve_says_why(filled, monkeypatch):
 # ----- what is in sight
 
 
-@detail
+@pytest.mark.slow
 def test_a_new_recipient_comes_into_sight_with_their_name_open(qtbot, filled):
     filled.resize(900, 420)
     qtbot.mouseClick(filled.board.add, LEFT)
@@ -436,7 +435,7 @@ def test_a_new_recipient_comes_into_sight_with_their_name_open(qtbot, filled):
     assert window.rect().contains(name.mapTo(window, name.rect().center()))
 
 
-@detail
+@pytest.mark.slow
 def test_a_chosen_mechanism_is_read_from_the_top(qtbot, panel):
     open_clinic(panel.session, clinic_document())
     panel.resize(900, 420)
@@ -447,7 +446,7 @@ def test_a_chosen_mechanism_is_read_from_the_top(qtbot, panel):
     assert panel.page.mechanism.hasFocus()
 
 
-@detail
+@pytest.mark.slow
 def test_names_of_recipients_stay_whole_in_a_narrow_table_and_figures_return_in_a_wide_one(
     qtbot, filled
 ):

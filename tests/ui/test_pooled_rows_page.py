@@ -23,7 +23,6 @@ from tests.project.test_pooled_rows import LEVELS, a_document
 from tests.samples.make_households import households
 from tests.ui.clinic import open_clinic, protected
 from tests.ui.hands import choose, click, on_screen, settle, tab_of
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -62,7 +61,7 @@ def with_rent(session, table):
     )
 
 
-@detail
+@pytest.mark.slow
 def test_the_page_is_offered_only_where_rows_show_the_same_truth(qtbot, panel):
     open_clinic(panel.session, protected())
     settle(qtbot, panel.session)
@@ -72,7 +71,7 @@ def test_the_page_is_offered_only_where_rows_show_the_same_truth(qtbot, panel):
     assert page.state() is PanelState.DONE
 
 
-@detail
+@pytest.mark.slow
 def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
     page = opened(qtbot, panel, a_document())
     choose(page.asked, "water, by household")
@@ -95,7 +94,7 @@ def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
     assert "computed from the matrix" in page.explanation.text()
 
 
-@detail
+@pytest.mark.slow
 def test_numbers_are_told_by_the_width_that_is_left(qtbot, panel):
     table = Table(households(120))
     page = opened(qtbot, panel, with_rent(panel.session, table), table)
@@ -107,7 +106,7 @@ def test_numbers_are_told_by_the_width_that_is_left(qtbot, panel):
     assert "within ±" in page.shown.plots[0].figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_protecting_by_the_column_leaves_nothing_to_pool(qtbot, panel):
     page = opened(qtbot, panel, a_document())
     assert "drawn once for all of them" in page.remedy.text()

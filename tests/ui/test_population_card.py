@@ -10,7 +10,6 @@ from sfumato.project.document.generalization import CriterionChoice
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.generalized_steps import open_small, small_table
 from tests.ui.hands import click, on_screen, settle, type_into
-from tests.ui.marks import detail
 
 START = {"criteria": (CriterionChoice("k-anonymity", {"k": 10}),)}
 
@@ -51,7 +50,7 @@ def test_at_first_the_table_counts_as_the_whole_population(page):
     assert card.unknown.isHidden()
 
 
-@detail
+@pytest.mark.slow
 def test_a_list_of_the_population_is_chosen_and_forgotten(qtbot, page, tmp_path):
     card = page.beside.population
     before = page.finding.view.risks[1]
@@ -72,7 +71,7 @@ def test_a_list_of_the_population_is_chosen_and_forgotten(qtbot, page, tmp_path)
     assert page.finding.view.risks[1].basis is PopulationBasis.COUNTED
 
 
-@detail
+@pytest.mark.slow
 def test_a_share_of_the_population_is_said_in_the_place_of_a_list(qtbot, page):
     card = page.beside.population
     type_into(card.share.spin, "10")
@@ -87,7 +86,7 @@ def test_a_share_of_the_population_is_said_in_the_place_of_a_list(qtbot, page):
     assert any("population" in str(rows.index(row, 0).data()) for row in range(rows.rowCount()))
 
 
-@detail
+@pytest.mark.slow
 def test_cells_that_are_not_known_are_named_by_row_and_column(qtbot, page, tmp_path):
     ages = [*small_table().frame["age"], "very old"]
     frame = pd.DataFrame({"age": ages, "sex": [*small_table().frame["sex"], "f"]})
@@ -102,7 +101,7 @@ def test_cells_that_are_not_known_are_named_by_row_and_column(qtbot, page, tmp_p
     assert "very old" not in card.unknown.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_list_that_does_not_fit_says_why_and_the_table_is_shown_all_the_same(
     qtbot, page, tmp_path
 ):

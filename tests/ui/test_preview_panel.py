@@ -29,7 +29,6 @@ from tests.ui.clinic import (
     wait_for_jobs,
 )
 from tests.ui.hands import on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -108,7 +107,7 @@ def test_sample_values_are_those_of_a_release(qtbot, filled, tmp_path):
         assert row[2].removeprefix("→ ") == frame["disease"].iloc[number]
 
 
-@detail
+@pytest.mark.slow
 def test_record_keys_decide_what_sample_rows_show(qtbot, filled):
     before = cells(filled)
     document = replace(filled.session.document, record_key="name")
@@ -128,7 +127,7 @@ def test_the_matrix_the_posterior_and_the_utility_are_drawn(filled):
     assert "raises the belief" in figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_another_released_value_can_be_picked(filled):
     picker = filled.posterior.picker
     place = [picker.itemText(i) for i in range(picker.count())].index("cancer")
@@ -146,7 +145,7 @@ def test_a_new_level_is_previewed_at_once(qtbot, filled):
     assert "probability 92" in filled.matrix.plot.figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_nothing_is_computed_while_nobody_looks(qtbot, filled):
     filled.hide()
     first = filled.session.document.recipients[0]
@@ -207,7 +206,7 @@ def test_a_failure_does_not_leave_the_person_waiting(qtbot, panel, monkeypatch):
     assert panel.problem.text.text().startswith("The preview failed.")
 
 
-@detail
+@pytest.mark.slow
 def test_where_nothing_can_be_estimated_it_says_so(qtbot, panel):
     open_clinic(panel.session, protected({"Nobody": 0.0}))
     wait_for_jobs(qtbot, panel.session)
@@ -240,7 +239,7 @@ def test_an_attribute_is_chosen_where_there_are_several(qtbot, panel):
     assert headers(panel)[1] == "True “ward”"
 
 
-@detail
+@pytest.mark.slow
 def test_a_second_column_is_chosen_for_a_two_way_table(qtbot, filled):
     page = filled.utility
     offered = [page.beside.itemText(place) for place in range(page.beside.count())]
@@ -280,7 +279,7 @@ def large(panel, size=300):
     open_clinic(panel.session, document, Table(frame))
 
 
-@detail
+@pytest.mark.slow
 def test_a_large_domain_is_shown_in_groups_or_in_parts(qtbot, panel):
     large(panel)
     wait_for_jobs(qtbot, panel.session)
@@ -295,7 +294,7 @@ def test_a_large_domain_is_shown_in_groups_or_in_parts(qtbot, panel):
     assert page.plot.figure.data["original"].iloc[0] == "code 199"
 
 
-@detail
+@pytest.mark.slow
 def test_a_value_of_a_large_domain_is_found_by_typing(qtbot, panel):
     large(panel)
     wait_for_jobs(qtbot, panel.session)

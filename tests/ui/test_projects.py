@@ -30,7 +30,6 @@ from tests.ui.hands import (
     settle,
     type_into,
 )
-from tests.ui.marks import detail
 
 PASSPHRASE = "seven pears under glass"
 
@@ -79,13 +78,13 @@ def drag(window, kind, path):
 
 
 class TestProjects:
-    @detail
+    @pytest.mark.slow
     def test_a_project_is_proposed_beside_its_table(self, window, qtbot, answers, clinic):
         load_table(window, qtbot, clinic)
         window.menus.actions["save"].trigger()
         assert [each.parent for each in answers.proposed] == [clinic.parent]
 
-    @detail
+    @pytest.mark.slow
     def test_a_project_of_the_sample_is_not_proposed_inside_the_application(
         self, window, qtbot, answers
     ):
@@ -114,7 +113,7 @@ class TestProjects:
         assert window.rail.project.text() == "mine"
         assert window.rail.saved.text() == "Saved"
 
-    @detail
+    @pytest.mark.slow
     def test_an_existing_file_is_not_overwritten_and_the_dialog_says_so(
         self, window, qtbot, answers, clinic, tmp_path
     ):
@@ -128,7 +127,7 @@ class TestProjects:
         press(dialog, "Cancel")
         assert window.session.project is None
 
-    @detail
+    @pytest.mark.slow
     def test_a_new_project_begins_at_the_data(self, window):
         window.show_panel("audit")
         window.menus.actions["new"].trigger()
@@ -184,7 +183,7 @@ class TestProjects:
         settle(qtbot, window.session)
         assert window.session.project_path == path
 
-    @detail
+    @pytest.mark.slow
     def test_giving_up_while_a_project_opens_leaves_it_closed(self, window, qtbot, answers, clinic):
         path = left_project(window, qtbot, answers, clinic)
         window.open_file(path)
@@ -205,7 +204,7 @@ class TestProjects:
         assert not any(dialog.isVisible() for dialog in asking)
         assert "not a Sfumato project" in messages(window.current.messages)[0]
 
-    @detail
+    @pytest.mark.slow
     def test_a_project_of_more_recipients_than_can_be_shown_is_refused_and_given_free(
         self, window, qtbot, answers, clinic, monkeypatch
     ):
@@ -221,7 +220,7 @@ class TestProjects:
         window.open_file(tmp_path / "gone.sfumato")
         assert "There is no project" in messages(window.current.messages)[0]
 
-    @detail
+    @pytest.mark.slow
     def test_a_missing_table_can_be_shown_where_it_is(
         self, window, qtbot, answers, clinic, tmp_path
     ):
@@ -248,7 +247,7 @@ class TestProjects:
         assert window.session.table.rows == 7
         assert window.session.document.source.rows == 7
 
-    @detail
+    @pytest.mark.slow
     @pytest.mark.parametrize("edition", ["the same", "a new one"])
     def test_what_is_edited_while_a_table_is_read_stays(
         self, window, qtbot, answers, clinic, tmp_path, edition
@@ -270,7 +269,7 @@ class TestProjects:
         assert session.document.source.path == str(place)
         assert session.document.source.rows == session.table.rows
 
-    @detail
+    @pytest.mark.slow
     def test_a_new_start_stops_the_work_on_the_project_before(
         self, window, qtbot, answers, clinic, tmp_path
     ):
@@ -288,7 +287,7 @@ class TestProjects:
         assert job.ending is Ending.CANCELLED
         assert window.session.project is None
 
-    @detail
+    @pytest.mark.slow
     def test_a_copy_opens_with_the_same_passphrase(self, window, qtbot, answers, clinic, tmp_path):
         load_table(window, qtbot, clinic)
         save_new(window, qtbot, answers, tmp_path / "mine.sfumato")
@@ -299,7 +298,7 @@ class TestProjects:
         with ProjectFile.open(answers.saved, PASSPHRASE) as copy:
             assert copy.document == window.session.document
 
-    @detail
+    @pytest.mark.slow
     def test_a_project_that_was_deleted_is_not_saved_and_can_be_copied(
         self, window, qtbot, answers, clinic, tmp_path
     ):
@@ -318,7 +317,7 @@ class TestProjects:
             assert copy.document == session.document
         session.forget_changes()
 
-    @detail
+    @pytest.mark.slow
     def test_recent_projects_are_offered(self, window, qtbot, answers, clinic, tmp_path):
         load_table(window, qtbot, clinic)
         save_new(window, qtbot, answers, tmp_path / "mine.sfumato")
@@ -382,7 +381,7 @@ class TestLeaving:
 
 
 class TestDrops:
-    @detail
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "said"),
         [
@@ -433,7 +432,7 @@ class TestRules:
         roles = {column.role.value for column in window.session.document.columns}
         assert "quasi-identifier" in roles
 
-    @detail
+    @pytest.mark.slow
     def test_rules_do_not_undo_what_is_edited_while_they_are_applied(
         self, window, qtbot, answers, clinic, tmp_path
     ):
@@ -454,7 +453,7 @@ class TestRules:
         window.open_file(path)
         assert "none is open" in messages(window.current.messages)[0]
 
-    @detail
+    @pytest.mark.slow
     def test_bad_rules_are_refused_with_their_line(self, window, qtbot, clinic, tmp_path):
         load_table(window, qtbot, clinic)
         path = tmp_path / "rules.toml"

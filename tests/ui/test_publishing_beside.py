@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import Qt
 
 from sfumato.cli import main
@@ -18,7 +19,6 @@ from tests.in_batches import in_batches
 from tests.ui.clinic import save_clinic
 from tests.ui.generalized_steps import small_document, small_table
 from tests.ui.hands import click, messages, settle, type_into
-from tests.ui.marks import detail
 
 TIP = Qt.ItemDataRole.ToolTipRole
 REASON = "The clinic returned its copy"
@@ -63,7 +63,7 @@ def ledger_lines(tmp_path):
     return output.getvalue()
 
 
-@detail
+@pytest.mark.slow
 def test_a_typed_reason_is_told_by_the_card_the_command_and_the_report(window, qtbot, tmp_path):
     session = window.session
     session.open_table("Open", SurveyedTable.of(in_batches(small_table())), perturbed())

@@ -23,7 +23,6 @@ from sfumato.ui.widgets.layout import ElidedButton, boxed
 from sfumato.ui.widgets.responsive import FlowLayout
 from tests.ui.clinic import LEVELS, clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click, on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -76,7 +75,7 @@ def test_a_sound_table_is_good_and_is_released_without_a_reason(qtbot, panel, tm
     assert len(panel.session.project.releases) == 3
 
 
-@detail
+@pytest.mark.slow
 def test_releasing_leads_to_the_list_and_asks_for_a_reason(qtbot, found):
     assert found.state() is PanelState.ATTENTION
     assert "Danger: 1 of 400 records is unique" in words(found)
@@ -104,7 +103,7 @@ def test_one_click_mends_and_undo_takes_it_back(qtbot, found):
     assert "Danger" in words(found)
 
 
-@detail
+@pytest.mark.slow
 def test_an_empty_promise_leads_to_the_policy(qtbot, panel, tmp_path):
     levels = {"Clinic A": 1.0, "Public": 0.5}
     opened(qtbot, panel, tmp_path, clinic_table(), protected(levels))
@@ -119,7 +118,7 @@ def test_an_empty_promise_leads_to_the_policy(qtbot, panel, tmp_path):
     assert [one.recipient for one in panel.session.project.releases] == ["Public"]
 
 
-@detail
+@pytest.mark.slow
 def test_a_unique_record_leads_to_stating_a_k_until_the_recipient_has_one(qtbot, found):
     with qtbot.waitSignal(found.session.place_requested) as asked:
         press(qtbot, found, "Set the group size")
@@ -141,7 +140,7 @@ def with_telling_wards():
     return Table(pd.DataFrame(frame))
 
 
-@detail
+@pytest.mark.slow
 def test_columns_that_tell_the_disease_are_a_danger_with_clicks_that_mend_it(
     qtbot, panel, tmp_path
 ):
@@ -158,7 +157,7 @@ def test_columns_that_tell_the_disease_are_a_danger_with_clicks_that_mend_it(
     assert "Danger" not in words(panel)
 
 
-@detail
+@pytest.mark.slow
 def test_rows_of_one_person_are_protected_together_by_a_click(qtbot, panel, tmp_path):
     frame = clinic_table().frame.copy()
     frame["name"] = [f"patient {i // 8}" for i in range(len(frame))]
@@ -170,7 +169,7 @@ def test_rows_of_one_person_are_protected_together_by_a_click(qtbot, panel, tmp_
     assert "Rows with the same name" not in words(panel)
 
 
-@detail
+@pytest.mark.slow
 def test_a_click_that_mends_leaves_the_page_where_it_is(qtbot, panel, tmp_path):
     opened(qtbot, panel, tmp_path, with_unique_ages())
     panel.resize(700, 420)
@@ -200,7 +199,7 @@ def test_words_wider_than_the_card_are_elided_and_stand_in_the_tip(qtbot):
     assert made.toolTip() == ""
 
 
-@detail
+@pytest.mark.slow
 def test_nothing_found_of_a_recipient_who_is_gone_is_shown(qtbot, found):
     """The list is built while Qt shows the panel: what failed there ended the process."""
     session = found.session
@@ -215,7 +214,7 @@ def test_nothing_found_of_a_recipient_who_is_gone_is_shown(qtbot, found):
     assert "Clinic A" not in words(found)
 
 
-@detail
+@pytest.mark.slow
 def test_nothing_found_in_another_table_is_shown(qtbot, found):
     open_clinic(found.session, protected({"Bank": 0.3}))
     assert "Clinic A" not in words(found)
@@ -224,7 +223,7 @@ def test_nothing_found_in_another_table_is_shown(qtbot, found):
     assert "Bank" in words(found)
 
 
-@detail
+@pytest.mark.slow
 def test_a_click_that_would_mend_what_is_gone_changes_nothing(qtbot, found):
     session = found.session
     columns = tuple(each for each in session.document.columns if each.name != "age")
@@ -234,7 +233,7 @@ def test_a_click_that_would_mend_what_is_gone_changes_nothing(qtbot, found):
     assert session.document == document
 
 
-@detail
+@pytest.mark.slow
 def test_a_check_that_was_stopped_says_so_and_is_made_again_when_asked(
     qtbot, panel, tmp_path, monkeypatch
 ):
@@ -276,7 +275,7 @@ def doubted(qtbot, panel, tmp_path):
     return panel
 
 
-@detail
+@pytest.mark.slow
 def test_a_caution_of_the_reading_is_answered_by_one_click_and_kept(qtbot, doubted):
     assert "Caution: Codes of age may mean missing." in words(doubted)
     press(qtbot, doubted, "It is meant so")
@@ -287,7 +286,7 @@ def test_a_caution_of_the_reading_is_answered_by_one_click_and_kept(qtbot, doubt
     assert doubted.session.project.releases[0].details["accepted"][0]["check"] == "How it is read"
 
 
-@detail
+@pytest.mark.slow
 def test_a_caution_of_the_reading_offers_to_read_the_table_otherwise(qtbot, doubted):
     with qtbot.waitSignal(doubted.session.reading_requested) as asked:
         press(qtbot, doubted, "Read −9 as missing")
@@ -297,7 +296,7 @@ def test_a_caution_of_the_reading_offers_to_read_the_table_otherwise(qtbot, doub
     assert asked.args == ["data"]
 
 
-@detail
+@pytest.mark.slow
 def test_records_known_by_position_that_moved_come_first(qtbot, doubted):
     session = doubted.session
     press(qtbot, doubted, "It is meant so")
@@ -311,7 +310,7 @@ def test_records_known_by_position_that_moved_come_first(qtbot, doubted):
     assert "records apart by their position" in dangers[0]
 
 
-@detail
+@pytest.mark.slow
 def test_many_recipients_are_told_of_by_the_worst_findings_and_the_first_names(
     qtbot, panel, tmp_path, monkeypatch
 ):
@@ -349,7 +348,7 @@ def test_the_grid_says_of_each_recipient_how_they_stand_and_the_button_what_bloc
     assert found.primary.text() == "&Release"
 
 
-@detail
+@pytest.mark.slow
 def test_the_grid_leads_to_what_was_found(qtbot, found):
     found.resize(900, 500)
     table = found.grid.table
@@ -359,7 +358,7 @@ def test_the_grid_leads_to_what_was_found(qtbot, found):
     assert block.visibleRegion().boundingRect().isValid()
 
 
-@detail
+@pytest.mark.slow
 def test_a_mended_danger_leaves_the_grid_and_the_button(qtbot, found):
     press(qtbot, found, "Drop “age”: 1 → 0")
     assert found.grid.model.cell(0, 1).text == "OK"

@@ -19,7 +19,6 @@ from sfumato.ui.state.insights import SurveyedTable
 from tests.in_batches import in_batches
 from tests.ui.clinic import DISEASES, wait_for_jobs
 from tests.ui.hands import on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 ROWS = 1200
@@ -72,7 +71,7 @@ def editor(panel, qtbot):
     return panel.page.settings
 
 
-@detail
+@pytest.mark.slow
 def test_what_each_mode_costs_stands_where_it_is_chosen(qtbot, editor):
     assert "Exact test, drawn blindly (as it is set): " in editor.costs.text()
     assert "Every record simply perturbed: " in editor.costs.text()
@@ -93,14 +92,14 @@ def type_number(qtbot, field, text):
     QCoreApplication.processEvents()
 
 
-@detail
+@pytest.mark.slow
 def test_what_is_asked_stands_there_in_plain_words(editor):
     assert "off by more than 30" in editor.meaning.text()
     assert "one time in three" in editor.meaning.text()
     assert not editor.problem.words
 
 
-@detail
+@pytest.mark.slow
 def test_the_table_s_groups_are_counted(editor):
     text = editor.figures.text()
     assert "records" in text
@@ -109,7 +108,7 @@ def test_the_table_s_groups_are_counted(editor):
     assert "without resampling it would be" in text
 
 
-@detail
+@pytest.mark.slow
 def test_largest_shares_are_measured_at_a_click_and_stated_or_left_at_another(qtbot, editor):
     qtbot.mouseClick(editor.shares.source.button_for("noisy"), LEFT)
     wait_for_jobs(qtbot, editor.session)
@@ -125,7 +124,7 @@ def test_largest_shares_are_measured_at_a_click_and_stated_or_left_at_another(qt
     assert settings(editor)["shares"] == "any"
 
 
-@detail
+@pytest.mark.slow
 def test_a_number_typed_is_in_force_and_can_be_undone(qtbot, editor):
     type_number(qtbot, editor.delta, "10")
     assert settings(editor)["delta"] == 0.1
@@ -135,7 +134,7 @@ def test_a_number_typed_is_in_force_and_can_be_undone(qtbot, editor):
     assert editor.delta.value == pytest.approx(17)
 
 
-@detail
+@pytest.mark.slow
 def test_a_delta_out_of_range_is_kept_named_and_not_in_force(qtbot, editor):
     type_number(qtbot, editor.delta, "60")
     assert settings(editor)["delta"] == 0.17
@@ -147,14 +146,14 @@ def test_a_delta_out_of_range_is_kept_named_and_not_in_force(qtbot, editor):
     assert not editor.problem.words
 
 
-@detail
+@pytest.mark.slow
 def test_a_retention_that_can_promise_nothing_is_named_with_what_f_allows(qtbot, editor):
     type_number(qtbot, editor.retention, "0.95")
     assert settings(editor)["retention_probability"] == 0.5
     assert "f = 1" in editor.problem.words
 
 
-@detail
+@pytest.mark.slow
 def test_what_is_not_right_yet_survives_a_change_elsewhere(qtbot, editor):
     type_number(qtbot, editor.delta, "60")
     document = editor.session.document
@@ -163,7 +162,7 @@ def test_what_is_not_right_yet_survives_a_change_elsewhere(qtbot, editor):
     assert editor.problem.words
 
 
-@detail
+@pytest.mark.slow
 def test_a_published_test_says_what_it_lets_pass_and_what_is_true(qtbot, editor):
     qtbot.mouseClick(editor.rule.button_for("simplified"), LEFT)
     assert settings(editor)["rule"] == "simplified"
@@ -173,7 +172,7 @@ def test_a_published_test_says_what_it_lets_pass_and_what_is_true(qtbot, editor)
     assert "Nobody can prove" in editor.meaning.text()
 
 
-@detail
+@pytest.mark.slow
 def test_drawing_as_published_says_what_it_gives_away(qtbot, editor):
     qtbot.mouseClick(editor.sampling.button_for("published"), LEFT)
     assert settings(editor)["sampling"] == "published"
@@ -182,7 +181,7 @@ def test_drawing_as_published_says_what_it_gives_away(qtbot, editor):
     assert "Between" in editor.figures.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_column_taken_out_makes_other_groups(qtbot, editor):
     before = editor.figures.text()
     editor.public.boxes["place"].click()
@@ -194,7 +193,7 @@ def test_a_column_taken_out_makes_other_groups(qtbot, editor):
     assert [box.isChecked() for box in editor.public.boxes.values()] == [True] * 3
 
 
-@detail
+@pytest.mark.slow
 def test_no_public_column_is_refused_and_nothing_is_lost(qtbot, editor):
     for name in ("sex", "place"):
         editor.public.boxes[name].click()
@@ -209,7 +208,7 @@ def test_a_level_above_the_top_is_refused_at_its_field(qtbot, panel):
     assert "above 0.5" in panel.page.editor.problem
 
 
-@detail
+@pytest.mark.slow
 def test_a_dragged_rung_ends_at_the_top(panel, editor):
     assert panel.page.editor.statement_at(0.8, {}) == {"retention_probability": 0.5}
     assert panel.page.editor.statement_at(0.25, {}) == {"retention_probability": 0.25}
@@ -226,7 +225,7 @@ def test_the_preview_shows_the_release_and_honest_intervals(qtbot, session):
     assert len(preview.sample.seen) == 1
 
 
-@detail
+@pytest.mark.slow
 def test_the_mechanism_can_be_chosen_for_an_attribute(qtbot, panel):
     open_groups(panel.session)
     policy = (PolicyEntry(("disease",), "uniform"),)
@@ -241,7 +240,7 @@ def test_the_mechanism_can_be_chosen_for_an_attribute(qtbot, panel):
     assert "alike" in panel.page.settings.public.words.text()
 
 
-@detail
+@pytest.mark.slow
 def test_recipients_above_a_lowered_top_are_moved_and_told_of(qtbot, panel):
     open_groups(panel.session)
     document = panel.session.document
@@ -270,7 +269,7 @@ def test_recipients_above_a_lowered_top_are_moved_and_told_of(qtbot, panel):
     wait_for_jobs(qtbot, panel.session)
 
 
-@detail
+@pytest.mark.slow
 def test_a_raised_top_moves_nobody(qtbot, panel):
     open_groups(panel.session)
     wait_for_jobs(qtbot, panel.session)

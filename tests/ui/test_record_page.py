@@ -11,7 +11,6 @@ from sfumato.engine.core.progress import Silent
 from sfumato.ui.panels.audit.pages.answer import page_of
 from tests.in_batches import in_batches
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def test_without_recipients_the_page_leads_to_policy(qtbot, page):
     assert page.pages.currentWidget() is page.empty
 
 
-@detail
+@pytest.mark.slow
 def test_a_row_s_way_and_what_recipients_see_are_shown(qtbot, page):
     open_clinic(page.session, protected())
     wait_for_jobs(qtbot, page.session)
@@ -38,7 +37,7 @@ def test_a_row_s_way_and_what_recipients_see_are_shown(qtbot, page):
     assert "Row 1 " in page.shown.plots[0].figure.headline
 
 
-@detail
+@pytest.mark.slow
 def test_what_a_view_shows_of_the_record_and_how_many_are_alike_stand_beside(qtbot, page):
     document, _ = with_proposed_hierarchies(protected(), clinic_table())
     document = with_statement(document, "Public", 5)
@@ -51,7 +50,7 @@ def test_what_a_view_shows_of_the_record_and_how_many_are_alike_stand_beside(qtb
     assert int(alike[2]) >= 5
 
 
-@detail
+@pytest.mark.slow
 def test_another_row_is_shown_when_it_is_typed(qtbot, page):
     open_clinic(page.session, protected())
     wait_for_jobs(qtbot, page.session)
@@ -65,7 +64,7 @@ def test_another_row_is_shown_when_it_is_typed(qtbot, page):
     assert spin.maximum() == 400
 
 
-@detail
+@pytest.mark.slow
 def test_looking_at_a_record_changes_nothing(qtbot, page):
     open_clinic(page.session, protected())
     before = page.session.document

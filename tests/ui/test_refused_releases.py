@@ -11,7 +11,6 @@ from sfumato.ui.widgets.messages import MessageKind
 from tests.in_batches import in_batches
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click, on_screen
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def test_many_refusals_are_one_message_that_names_everybody(qtbot, released):
     assert "Choose another folder" in refusal.remedy
 
 
-@detail
+@pytest.mark.slow
 def test_refusals_are_forgotten_when_the_next_release_is_made(qtbot, released):
     release(qtbot, released)
     assert refusals(released)
@@ -54,7 +53,7 @@ def test_refusals_are_forgotten_when_the_next_release_is_made(qtbot, released):
     assert message.text.startswith("3 releases are in")
 
 
-@detail
+@pytest.mark.slow
 def test_files_can_be_verified_once_a_project_that_was_opened_has_its_table(released):
     session = released.session
     project, table = session.project, session.table

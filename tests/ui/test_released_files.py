@@ -15,7 +15,6 @@ from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from tests.in_batches import in_batches
 from tests.row_order import in_table_order
 from tests.ui.clinic import DISEASES, open_clinic, protected, save_clinic, wait_for_jobs
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -54,7 +53,7 @@ def beliefs_of(page, outcome, level):
     return [beliefs[DISEASES.index(one), DISEASES.index(other)] for one, other in pairs]
 
 
-@detail
+@pytest.mark.slow
 def test_nothing_is_said_of_files_while_nothing_is_released(qtbot, page, tmp_path):
     assert not page.files.isVisible()
     save_clinic(page.session, tmp_path)
@@ -62,7 +61,7 @@ def test_nothing_is_said_of_files_while_nothing_is_released(qtbot, page, tmp_pat
     assert not page.files.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     [outcome] = release(qtbot, page, tmp_path, "Clinic A")
     own = beliefs_of(page, outcome, 0.6)
@@ -83,7 +82,7 @@ def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     assert not page.files.agreement.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_all_that_a_coalition_holds_is_weighed_again(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Public", "Clinic A", "Institute")
     text = plain(page.files.agreement)
@@ -103,7 +102,7 @@ def test_the_values_in_most_danger_are_named(qtbot, page, tmp_path):
     assert shares == sorted(shares, reverse=True)
 
 
-@detail
+@pytest.mark.slow
 def test_what_is_planned_has_no_files(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
     qtbot.mouseClick(page.basis.button_for("planned"), LEFT)
@@ -117,7 +116,7 @@ def test_what_is_planned_has_no_files(qtbot, page, tmp_path):
     assert not page.files.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_another_edition_of_the_table_is_told(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
     session = page.session

@@ -38,7 +38,6 @@ from tests.ui.clinic import (
     wait_for_jobs,
 )
 from tests.ui.hands import on_screen, type_into
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -150,7 +149,7 @@ def test_the_work_is_saved_in_a_project_first(qtbot, panel, tmp_path):
     assert len(list((tmp_path / "out").iterdir())) == 3
 
 
-@detail
+@pytest.mark.slow
 def test_releases_go_into_the_folder_in_sight_though_the_project_is_saved_elsewhere(
     qtbot, panel, tmp_path
 ):
@@ -179,7 +178,7 @@ def test_the_samples_releases_do_not_go_among_the_programs_files(panel):
     assert "samples" not in panel.form.folder.text()
 
 
-@detail
+@pytest.mark.slow
 def test_levels_are_told_in_words_once_and_take_as_many_lines_as_they_need(ready):
     form, document = ready.form, ready.session.document
     assert form.model.index(0, 1).data() == "disease: Retention probability p\u00a0=\u00a00.6"
@@ -245,7 +244,7 @@ def test_the_button_says_how_many_and_waits_for_recipients_ticked_at_once_and_a_
 # ----- releasing
 
 
-@detail
+@pytest.mark.slow
 def test_every_ticked_recipient_gets_a_bundle(qtbot, ready, tmp_path):
     untick(ready, 1)
     release(qtbot, ready)
@@ -284,7 +283,7 @@ def test_everybody_served_is_done_and_the_ledger_sorts_names_and_finds_the_relea
         assert not index.data(Qt.ItemDataRole.DecorationRole).isNull(), state
 
 
-@detail
+@pytest.mark.slow
 def test_a_level_that_changed_since_is_told(qtbot, ready):
     release(qtbot, ready)
     first = ready.session.document.recipients[0]
@@ -299,7 +298,7 @@ def test_a_level_that_changed_since_is_told(qtbot, ready):
     assert model.index(1, 2).data().endswith("same levels")
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", ["parquet", "sav", "dta"])
 def test_format_and_zip_are_chosen_and_remembered(qtbot, ready, tmp_path, format_name):
     qtbot.mouseClick(ready.form.format.button_for(format_name), LEFT)
@@ -315,7 +314,7 @@ def test_format_and_zip_are_chosen_and_remembered(qtbot, ready, tmp_path, format
     assert again.form.kind.value is True
 
 
-@detail
+@pytest.mark.slow
 def test_formulas_are_escaped_unless_the_person_says_otherwise(qtbot, ready, tmp_path):
     choice = ready.form.escape_formulas
     assert choice.isChecked()
@@ -329,7 +328,7 @@ def test_formulas_are_escaped_unless_the_person_says_otherwise(qtbot, ready, tmp
     assert not choice.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_a_release_that_is_there_already_is_refused_and_the_others_are_made(qtbot, ready):
     ready.form.model.choose(["Clinic A"])
     release(qtbot, ready)
@@ -365,7 +364,7 @@ def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
     assert not (tmp_path / "releases").exists()
 
 
-@detail
+@pytest.mark.slow
 def test_cancelling_tells_who_has_a_release_already(qtbot, ready, monkeypatch):
     made, go_on = threading.Event(), threading.Event()
 
@@ -387,7 +386,7 @@ def test_cancelling_tells_who_has_a_release_already(qtbot, ready, monkeypatch):
     assert texts(ready) == [f"Stopped. Made already: {first}."]
 
 
-@detail
+@pytest.mark.slow
 def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_on_screen(qtbot, ready):
     release(qtbot, ready)
     document = ready.session.document
@@ -414,7 +413,7 @@ def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_on_screen(qtbot
     assert "override" in kinds
 
 
-@detail
+@pytest.mark.slow
 def test_a_project_for_reading_only_makes_no_release(qtbot, ready, tmp_path):
     document, table = ready.session.document, ready.session.table
     ready.session.set_project(None)
@@ -430,7 +429,7 @@ def test_a_project_for_reading_only_makes_no_release(qtbot, ready, tmp_path):
 # ----- the ledger
 
 
-@detail
+@pytest.mark.slow
 def test_the_ledger_s_seal_is_examined_and_what_was_tampered_with_needs_attention(qtbot, ready):
     assert ready.ledger.intact.word.text() == "Intact, 1 entry"
     release(qtbot, ready)
@@ -447,7 +446,7 @@ def test_the_ledger_s_seal_is_examined_and_what_was_tampered_with_needs_attentio
     assert "Entry 1 of the ledger" in texts(ready)[0]
 
 
-@detail
+@pytest.mark.slow
 def test_a_bundle_that_was_moved_is_told(qtbot, ready, tmp_path):
     release(qtbot, ready)
     (tmp_path / "releases").rename(tmp_path / "moved")
@@ -526,7 +525,7 @@ def mime(*paths):
     return made
 
 
-@detail
+@pytest.mark.slow
 def test_a_bundle_is_verified_by_dropping_it(qtbot, ready, tmp_path):
     release(qtbot, ready)
     data = mime(bundles(tmp_path)[0])
@@ -541,7 +540,7 @@ def test_a_bundle_is_verified_by_dropping_it(qtbot, ready, tmp_path):
     assert ready.ledger.report.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_anything_else_is_left_to_the_window(ready, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("a\n1\n")

@@ -11,7 +11,6 @@ from sfumato.formats.options import ColumnType
 from tests.formats.doubtful import doubt_postcodes
 from tests.ui.data_steps import load, look_at, remarks, shown
 from tests.ui.hands import click, settle
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def test_a_doubtful_column_is_marked_in_the_head(data_panel, qtbot, doubtful):
     assert model.headerData(1, across, roles.DecorationRole) is None
 
 
-@detail
+@pytest.mark.slow
 def test_a_choice_stays_in_sight_and_is_taken_back(data_panel, qtbot, doubtful):
     look_at(data_panel, qtbot, doubtful)
     page = data_panel.importing
@@ -109,7 +108,7 @@ def test_a_loaded_table_is_read_again_with_a_switch_and_decisions_are_kept(
     assert remarks(notes)[0].startswith("Caution: “plz” may be a code")
 
 
-@detail
+@pytest.mark.slow
 def test_what_was_chosen_is_known_again_after_reopening(data_panel, qtbot, doubtful):
     load(data_panel, qtbot, doubtful)
     session = data_panel.session
@@ -134,7 +133,7 @@ def test_remarks_are_put_away_and_brought_back(data_panel, qtbot, doubtful):
     assert page.notes.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_codes_among_numbers_are_seen_on_the_switch_alone_and_missing_by_it(
     data_panel, qtbot, tmp_path
 ):

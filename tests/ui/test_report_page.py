@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from sfumato.report.material import Audience
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -39,7 +38,7 @@ def test_the_report_is_shown_as_it_will_be_written(filled):
     assert "Internal." in text
 
 
-@detail
+@pytest.mark.slow
 def test_the_outsiders_variant_asks_for_a_threshold(qtbot, filled):
     assert not filled.threshold.isVisible()
     qtbot.mouseClick(filled.audience.button_for(Audience.OUTSIDE), LEFT)
@@ -48,7 +47,7 @@ def test_the_outsiders_variant_asks_for_a_threshold(qtbot, filled):
     assert "no count below 10" in filled.view.toPlainText()
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["pdf", "html"])
 def test_the_report_is_saved_where_the_person_says(qtbot, filled, answers, tmp_path, ending):
     answers.saved = tmp_path / f"filed.{ending}"
@@ -60,7 +59,7 @@ def test_the_report_is_saved_where_the_person_says(qtbot, filled, answers, tmp_p
     assert str(answers.saved) in said[-1].text
 
 
-@detail
+@pytest.mark.slow
 def test_a_folder_that_is_not_there_is_told(qtbot, filled, answers, tmp_path):
     answers.saved = tmp_path / "no" / "filed.html"
     said = []
@@ -71,7 +70,7 @@ def test_a_folder_that_is_not_there_is_told(qtbot, filled, answers, tmp_path):
     assert filled.html.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_a_report_tells_how_far_it_is_and_can_be_stopped_and_collected_again(qtbot, page, tmp_path):
     open_clinic(page.session, protected())
     save_clinic(page.session, tmp_path)
@@ -90,7 +89,7 @@ def test_a_report_tells_how_far_it_is_and_can_be_stopped_and_collected_again(qtb
     assert not page.work_line.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_saving_can_be_stopped_and_leaves_no_file(qtbot, filled, answers, tmp_path):
     answers.saved = tmp_path / "filed.pdf"
     qtbot.mouseClick(filled.pdf, LEFT)

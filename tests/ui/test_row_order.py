@@ -13,7 +13,6 @@ from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.widgets.painted import IconLabel
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import explain_first, on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 REASON = "The registry joins by row number"
@@ -49,7 +48,7 @@ def test_the_table_s_order_needs_a_reason(qtbot, panel):
     assert panel.session.document.rows_as_in_table == REASON
 
 
-@detail
+@pytest.mark.slow
 def test_typing_a_reason_checks_no_release_again(qtbot, panel):
     choose(qtbot, panel, True)
     wait_for_jobs(qtbot, panel.session)
@@ -71,7 +70,7 @@ def test_typing_a_reason_checks_no_release_again(qtbot, panel):
     assert not started
 
 
-@detail
+@pytest.mark.slow
 def test_the_choice_is_one_step_of_undo(qtbot, panel):
     choose(qtbot, panel, True)
     QTest.keyClicks(panel.form.rows.reason, REASON)
@@ -86,7 +85,7 @@ def test_the_choice_is_one_step_of_undo(qtbot, panel):
     assert panel.primary.isEnabled()
 
 
-@detail
+@pytest.mark.slow
 def test_the_guarantee_warns_while_rows_stay_as_in_the_table_and_the_ledger_keeps_the_reason(
     qtbot, panel
 ):

@@ -6,7 +6,6 @@ import pytest
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.hands import on_screen
 from tests.ui.limit_steps import open_values
-from tests.ui.marks import detail
 
 LEVELS = ({"trust_factor": 0.123456789}, {"rho1": 0.0123456, "rho2": 0.2345678})
 
@@ -18,7 +17,7 @@ def limits_with(theta):
     return settings if theta is None else {**settings, "theta": theta}
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", [6.7891234, 1.0000123, 5000.0, None])
 @pytest.mark.parametrize("statement", LEVELS)
 def test_limits_and_levels_of_any_precision_stay_as_they_are(qtbot, session, theta, statement):

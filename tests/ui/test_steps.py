@@ -24,7 +24,6 @@ from tests.ui.clinic import (
     wait_for_jobs,
 )
 from tests.ui.hands import click, type_into
-from tests.ui.marks import detail
 
 SOUND = {"Clinic A": 0.6, "Public": 0.1}
 
@@ -60,7 +59,7 @@ def opened(qtbot, window):
     return window
 
 
-@detail
+@pytest.mark.slow
 def test_visiting_finishes_nothing(window):
     open_clinic(window.session, clinic_document())
     for name in window.panels:
@@ -93,7 +92,7 @@ def test_the_policy_is_done_once_the_check_finds_nothing_grave(opened):
     assert "no danger" in opened.rail.step("policy").toolTip()
 
 
-@detail
+@pytest.mark.slow
 def test_a_later_edit_undoes_what_was_done(qtbot, opened):
     session = opened.session
     session.edit("x", with_level(session.document, 0, 0.5))
@@ -108,7 +107,7 @@ def test_a_later_edit_undoes_what_was_done(qtbot, opened):
     assert state(opened, "policy") is PanelState.DONE
 
 
-@detail
+@pytest.mark.slow
 def test_a_policy_whose_k_cannot_be_kept_is_not_done(qtbot, window):
     document = protected(SOUND)
     people = tuple(replace(each, view=ViewRule(8)) for each in document.recipients)
@@ -178,7 +177,7 @@ def test_an_edit_cancels_the_check_of_what_was_decided_before(qtbot, session):
     assert not given_up, "nobody stopped a check that was of use"
 
 
-@detail
+@pytest.mark.slow
 def test_releases_are_done_until_a_level_changes(qtbot, opened, tmp_path):
     session = opened.session
     save_clinic(session, tmp_path)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QGridLayout, QPushButton, QStackedWidget, QVBoxLay
 from sfumato.ui.widgets.keyboard import heir, next_stop, reading_order
 from tests.ui.clinic import open_clinic, protected
 from tests.ui.hands import click
-from tests.ui.marks import detail
 from tests.ui.policy_steps import editor_of
 
 
@@ -116,7 +115,7 @@ class TestTheWindow:
         begin = window.focusWidget()
         assert begin.text() == "Open a table…"
 
-    @detail
+    @pytest.mark.slow
     def test_a_panel_brought_up_by_its_key_has_the_keyboard(self, policy, window):
         policy.page.note.setFocus()
         window.show_panel("releases")
@@ -124,14 +123,14 @@ class TestTheWindow:
         window.show_panel("policy")
         assert window.focusWidget() is policy.page.note
 
-    @detail
+    @pytest.mark.slow
     def test_a_click_on_a_step_leaves_the_keyboard_with_the_steps(self, policy, window):
         step = window.rail.step("preview")
         step.setFocus()
         click(step)
         assert window.focusWidget() is step
 
-    @detail
+    @pytest.mark.slow
     def test_work_that_gives_way_to_other_work_hands_the_keyboard_over(self, policy, window):
         policy.page.note.setFocus()
         window.session.set_project(None)

@@ -14,7 +14,6 @@ from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.plot_view import PlotView
 from tests.plots import data
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -156,7 +155,7 @@ def test_one_plot_is_built_or_drawn_a_turn(qtbot, plots, done):
     assert all(after - before > 1 for before, after in itertools.pairwise(work))
 
 
-@detail
+@pytest.mark.slow
 def test_a_hidden_plot_is_not_drawn_until_it_is_shown(qtbot, plots, done):
     qtbot.waitUntil(lambda: all(each.settled for each in plots[:2]))
     themes().set_appearance(Appearance.DARK)
@@ -168,7 +167,7 @@ def test_a_hidden_plot_is_not_drawn_until_it_is_shown(qtbot, plots, done):
     assert [what for name, what in done if name == "c"][:2] == ["built", "drawn"]
 
 
-@detail
+@pytest.mark.slow
 def test_a_plot_that_is_hidden_before_its_turn_waits_until_it_is_shown_again(qtbot, plots, done):
     plots[0].hide()
     plots[2].show()

@@ -24,7 +24,6 @@ from tests.project.test_pooled_rows import a_document
 from tests.proposed import proposed_columns
 from tests.samples.make_households import households
 from tests.ui.hands import choose, click, explain_first, on_screen
-from tests.ui.marks import detail
 
 
 @pytest.fixture
@@ -86,7 +85,7 @@ def test_person_and_household_of_a_survey_are_proposed_before_anything_is_sensit
     assert key.accept.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_what_becomes_sensitive_later_is_drawn_once_where_it_is_the_same_in_all_rows(panel, qtbot):
     protected(panel, qtbot)
     panel.choose("water")
@@ -98,7 +97,7 @@ def test_what_becomes_sensitive_later_is_drawn_once_where_it_is_the_same_in_all_
     assert "Drawn once for all of them: “water”" in panel.unit.note.text()
 
 
-@detail
+@pytest.mark.slow
 def test_the_bound_is_chosen_beside_the_unit(panel, qtbot):
     protected(panel, qtbot)
     panel.unit.most_rows.spin.setValue(2)
@@ -118,7 +117,7 @@ def test_a_column_that_brings_no_rows_together_is_refused_in_words(panel, qtbot)
     assert panel.unit.field.value == ""
 
 
-@detail
+@pytest.mark.slow
 def test_rows_stand_alone_again_when_nobody_else_is_chosen(panel, qtbot):
     protected(panel, qtbot)
     panel.unit.field.setCurrentIndex(0)
@@ -126,7 +125,7 @@ def test_rows_stand_alone_again_when_nobody_else_is_chosen(panel, qtbot):
     assert panel.session.document.unit is None
 
 
-@detail
+@pytest.mark.slow
 def test_the_guarantee_speaks_of_the_household(panel, qtbot):
     card = on_screen(qtbot, GuaranteeCard(panel.session))
     protected(panel, qtbot)
@@ -135,7 +134,7 @@ def test_the_guarantee_speaks_of_the_household(panel, qtbot):
     assert "At most 1 row with the same household leaves" in card.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbot):
     frame = households(60)
     row = frame.index[frame["household"].duplicated()][0]
@@ -162,7 +161,7 @@ def test_a_row_without_a_household_is_named_where_the_column_is_chosen(session, 
     assert session.document == a_document()
 
 
-@detail
+@pytest.mark.slow
 def test_the_check_before_a_release_counts_households(panel, qtbot):
     document = protected(panel, qtbot)
     every = replace(document.unit, most_rows=20)
@@ -175,7 +174,7 @@ def test_the_check_before_a_release_counts_households(panel, qtbot):
     assert any(f"the smallest class has records of {sizes.min()} units" in text for text in told)
 
 
-@detail
+@pytest.mark.slow
 def test_what_is_recommended_for_numbers_of_a_household_can_be_released(session, qtbot):
     columns = [
         replace(spec, role=Role.SENSITIVE) if spec.name == "rent" else spec
@@ -199,7 +198,7 @@ def test_what_is_recommended_for_numbers_of_a_household_can_be_released(session,
     check_policy(session.document)
 
 
-@detail
+@pytest.mark.slow
 def test_protecting_by_household_measures_again_what_was_measured_of_rows(session, qtbot):
     frame = households(300)
     columns = [
@@ -246,7 +245,7 @@ def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
     qtbot.waitUntil(lambda: not panel.page.refused.isVisible())
 
 
-@detail
+@pytest.mark.slow
 def test_a_level_of_a_unit_is_told_as_its_rows_are_released(session, qtbot):
     columns = [
         replace(spec, role=Role.SENSITIVE) if spec.name == "rent" else spec

@@ -26,7 +26,6 @@ from tests.ui.hands import (
     press,
     settle,
 )
-from tests.ui.marks import detail
 
 KILLED = """
 import sys
@@ -159,7 +158,7 @@ def test_nothing_is_offered_where_nothing_was_left(window, qtbot):
     assert messages(window.current.messages) == []
 
 
-@detail
+@pytest.mark.slow
 def test_discarding_removes_it_and_offers_what_is_older(window, qtbot, left):
     older = UnsavedWork(state_folder())
     older.document = replace(protected(), title="Older")
@@ -178,7 +177,7 @@ def test_discarding_removes_it_and_offers_what_is_older(window, qtbot, left):
     assert messages(window.current.messages) == []
 
 
-@detail
+@pytest.mark.slow
 def test_open_work_is_asked_about_before_the_other_takes_its_place(window, qtbot, left):
     offer(window, qtbot)
     open_clinic(window.session, protected())
@@ -233,7 +232,7 @@ def test_a_damaged_file_is_told_and_can_be_discarded(window, qtbot, left):
     assert kept() == []
 
 
-@detail
+@pytest.mark.slow
 def test_a_table_that_is_gone_is_asked_for_and_nothing_is_lost(
     window, qtbot, answers, left, clinic, tmp_path
 ):
@@ -249,7 +248,7 @@ def test_a_table_that_is_gone_is_asked_for_and_nothing_is_lost(
     assert window.session.table.rows == 6
 
 
-@detail
+@pytest.mark.slow
 def test_a_table_that_changed_is_opened_with_all_that_was_decided(window, qtbot, left, clinic):
     with clinic.open("a", encoding="utf-8") as file:
         file.write("p7,40,east,flu\n")
@@ -265,7 +264,7 @@ def test_a_table_that_changed_is_opened_with_all_that_was_decided(window, qtbot,
     assert window.session.document.column("disease").role is Role.SENSITIVE
 
 
-@detail
+@pytest.mark.slow
 def test_a_folder_that_takes_nothing_is_told_once(window, qtbot, clinic):
     state_folder().parent.mkdir(parents=True, exist_ok=True)
     state_folder().write_text("in the way", encoding="utf-8")

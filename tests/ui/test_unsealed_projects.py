@@ -12,7 +12,6 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.ui.dialogs.base import ChoiceDialog, OpenPassphraseDialog, UnsealedDialog
 from tests.project.tampering import change
 from tests.ui.hands import click, dialog_of, messages, press, settle, type_into
-from tests.ui.marks import detail
 from tests.ui.test_projects import PASSPHRASE, left_project, unlock
 
 
@@ -26,7 +25,7 @@ def refused(window, qtbot, answers, clinic):
     return window, dialog_of(window, UnsealedDialog), path
 
 
-@detail
+@pytest.mark.slow
 def test_a_changed_project_can_be_looked_at_and_nothing_saved(refused, qtbot):
     window, asking, _ = refused
     assert "columns, policy, recipients or levels" in asking.findings[0].text()
@@ -64,7 +63,7 @@ def test_a_changed_project_is_accepted_for_a_reason_after_an_explicit_yes(refuse
     ProjectFile.open(path, PASSPHRASE).close()
 
 
-@detail
+@pytest.mark.slow
 def test_a_changed_project_stays_closed_where_the_person_cancels(refused, qtbot):
     window, asking, path = refused
     content = path.read_bytes()

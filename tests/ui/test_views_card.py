@@ -25,7 +25,6 @@ from tests.proposed import proposed_columns
 from tests.ui.clinic import LEVELS as LEVELS_OF
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 from tests.ui.hands import at, on_screen
-from tests.ui.marks import detail
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -68,7 +67,7 @@ def views(card):
     return [each.view for each in card.session.document.recipients]
 
 
-@detail
+@pytest.mark.slow
 def test_levels_are_proposed_found_and_counted(qtbot, card):
     quasi = card.model.names
     assert quasi
@@ -98,7 +97,7 @@ def test_levels_are_proposed_found_and_counted(qtbot, card):
     assert views(card)[last] == ViewRule(4, 0.1)
 
 
-@detail
+@pytest.mark.slow
 def test_single_cells_are_suppressed_by_an_importance_that_is_put_in_order(qtbot, card):
     session = card.session
     homes = [f"home {row * row % 7}" for row in range(len(session.table.frame))]
@@ -132,7 +131,7 @@ def test_single_cells_are_suppressed_by_an_importance_that_is_put_in_order(qtbot
     assert views(card)[0] == ViewRule(12, 0.3)
 
 
-@detail
+@pytest.mark.slow
 def test_weights_that_single_people_out_are_counted_where_levels_are_chosen(qtbot, card):
     session = card.session
     frame = session.table.frame
@@ -175,7 +174,7 @@ def test_a_level_that_is_typed_moves_those_who_must_follow(qtbot, card):
     assert [view.levels.get(name) for view in views(card)[:2]] == [0, 0]
 
 
-@detail
+@pytest.mark.slow
 def test_a_file_that_would_not_keep_its_k_is_said_at_once(qtbot, card):
     qtbot.mouseClick(card.propose, LEFT)
     wait_for_jobs(qtbot, card.session)
@@ -188,7 +187,7 @@ def test_a_file_that_would_not_keep_its_k_is_said_at_once(qtbot, card):
     assert card.problem == ""
 
 
-@detail
+@pytest.mark.slow
 @pytest.mark.parametrize(("row", "text"), [(K, "many"), (K, "0"), (SHARE, "most"), (LEVELS, "-1")])
 def test_what_is_no_k_share_or_level_changes_nothing(qtbot, card, row, text):
     before = card.session.document
@@ -197,7 +196,7 @@ def test_what_is_no_k_share_or_level_changes_nothing(qtbot, card, row, text):
     assert card.problem
 
 
-@detail
+@pytest.mark.slow
 def test_hierarchies_are_proposed_for_a_whole_survey_at_once(qtbot, card):
     frame, session = survey(), card.session
     kinds = dict(zip(QUASI, (Kind.CATEGORICAL, Kind.NUMERIC, Kind.DATE, Kind.TEXT), strict=True))
@@ -234,14 +233,14 @@ def test_hierarchies_are_proposed_for_a_whole_survey_at_once(qtbot, card):
     assert "Public's k is 401, and the table has 400 records" in card.problem
 
 
-@detail
+@pytest.mark.slow
 def test_without_quasi_identifiers_or_recipients_there_is_no_card(card):
     session = card.session
     session.edit("Clear", replace(session.document, recipients=()))
     assert not card.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_with_a_unit_of_protection_the_card_counts_units(qtbot, card):
     table = card.session.table
     frame = table.frame.copy()
@@ -287,7 +286,7 @@ def nodes(card):
     return {name: node_of(card.session.document, name) for name in LEVELS_OF}
 
 
-@detail
+@pytest.mark.slow
 def test_a_double_click_moves_a_recipient_and_those_who_must_follow(qtbot, card, lattice):
     card.picture.choose("Institute")
     wait_for_jobs(qtbot, card.session)
@@ -299,7 +298,7 @@ def test_a_double_click_moves_a_recipient_and_those_who_must_follow(qtbot, card,
     assert set(nodes(card).values()) == {(0, 0)}
 
 
-@detail
+@pytest.mark.slow
 def test_arrows_look_at_nodes_and_enter_moves_there(qtbot, card, lattice):
     card.picture.choose("Public")
     lattice.setFocus()
@@ -313,7 +312,7 @@ def test_arrows_look_at_nodes_and_enter_moves_there(qtbot, card, lattice):
     assert nodes(card) == {"Clinic A": (0, 0), "Institute": (0, 0), "Public": looked}
 
 
-@detail
+@pytest.mark.slow
 def test_a_token_is_dragged_to_a_node(qtbot, card, lattice):
     card.picture.choose("Public")
     wait_for_jobs(qtbot, card.session)
@@ -327,7 +326,7 @@ def test_a_token_is_dragged_to_a_node(qtbot, card, lattice):
     assert nodes(card)["Institute"] == (0, 0)
 
 
-@detail
+@pytest.mark.slow
 def test_what_a_node_comes_to_is_told_before_anybody_moves(qtbot, card, lattice):
     card.picture.choose("Public")
     before = card.session.document
@@ -343,7 +342,7 @@ def test_what_a_node_comes_to_is_told_before_anybody_moves(qtbot, card, lattice)
     assert not card.picture.move_here.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_a_node_that_moves_others_says_whom(qtbot, card, lattice):
     card.picture.choose("Public")
     qtbot.mouseDClick(lattice.viewport(), LEFT, pos=at(lattice, (2, 1)))
@@ -354,14 +353,14 @@ def test_a_node_that_moves_others_says_whom(qtbot, card, lattice):
     assert "Institute would follow" in card.picture.told.text()
 
 
-@detail
+@pytest.mark.slow
 def test_choosing_a_column_of_the_grid_chooses_the_recipient_to_move(card, lattice):
     card.table.show_cell(K, 2)
     assert card.picture.chosen == "Institute"
     assert lattice.accessibleDescription().startswith("Clinic A: 0,0")
 
 
-@detail
+@pytest.mark.slow
 def test_a_search_may_end_once_nobody_looks_and_the_columns_are_others(qtbot, panel, lattice):
     session = panel.session
     document = session.document
@@ -384,7 +383,7 @@ def test_a_search_may_end_once_nobody_looks_and_the_columns_are_others(qtbot, pa
     assert column.name not in panel.views.picture.told.text()
 
 
-@detail
+@pytest.mark.slow
 def test_a_lattice_too_large_to_draw_is_said(qtbot, card, lattice, monkeypatch):
     monkeypatch.setattr(views_picture, "MOST_DRAWN", 3)
     card.session.edit("State", with_statement(card.session.document, "Clinic A", 3))
@@ -393,7 +392,7 @@ def test_a_lattice_too_large_to_draw_is_said(qtbot, card, lattice, monkeypatch):
     assert not lattice.isVisible()
 
 
-@detail
+@pytest.mark.slow
 def test_the_virtual_recipient_is_shown_where_trust_orders_differ(qtbot, card, lattice):
     assert card.virtual == ""
     document = with_statement(card.session.document, "Clinic A", 50)
@@ -429,7 +428,7 @@ def crowded(qtbot, panel):
     return panel.views
 
 
-@detail
+@pytest.mark.slow
 def test_levels_of_many_columns_are_found_and_what_is_kept_and_left_is_told(qtbot, crowded):
     assert "too many to draw each" in crowded.picture.told.text()
     assert crowded.importance.isVisible()
@@ -441,7 +440,7 @@ def test_levels_of_many_columns_are_found_and_what_is_kept_and_left_is_told(qtbo
     assert "What each further column costs" in crowded.kept
 
 
-@detail
+@pytest.mark.slow
 def test_the_lattice_is_searched_once_for_each_k_however_often_recipients_are_chosen(
     qtbot, crowded
 ):

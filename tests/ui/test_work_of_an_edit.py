@@ -20,7 +20,6 @@ from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.tables import CellsModel
 from tests.in_batches import in_batches
 from tests.ui.clinic import wait_for_jobs
-from tests.ui.marks import detail
 
 VALUES = tuple(f"Diagnosis {place}" for place in range(200))
 LEVELS = {"Office": 0.6, "Institute": 0.3, "Public": 0.1}
@@ -87,7 +86,7 @@ def test_an_edited_matrix_is_read_and_inverted_once_for_all_who_show_it(qtbot, p
     assert calls["__init__"] <= 1 + len(LEVELS) + 3, "the matrix, each level, three proposals"
 
 
-@detail
+@pytest.mark.slow
 def test_a_level_below_a_matrix_inverts_nothing(qtbot, policy, monkeypatch):
     choose(qtbot, policy, "matrix")
     calls = counted(monkeypatch, (TransitionMatrix, "from_lists"), (np.linalg, "inv"))
@@ -97,7 +96,7 @@ def test_a_level_below_a_matrix_inverts_nothing(qtbot, policy, monkeypatch):
     assert not calls
 
 
-@detail
+@pytest.mark.slow
 def test_a_cell_in_sight_is_made_once_a_picture(qtbot, policy, monkeypatch):
     choose(qtbot, policy, "matrix")
     grid = policy.page.settings.matrix.grid
@@ -111,7 +110,7 @@ def test_a_cell_in_sight_is_made_once_a_picture(qtbot, policy, monkeypatch):
     assert 0 < calls["cell"] <= rows * columns
 
 
-@detail
+@pytest.mark.slow
 def test_a_long_list_of_values_is_made_as_far_as_it_is_in_sight(qtbot, policy, monkeypatch):
     calls = counted(monkeypatch, (CellsModel, "cell"))
     choose(qtbot, policy, "distribution")
@@ -119,7 +118,7 @@ def test_a_long_list_of_values_is_made_as_far_as_it_is_in_sight(qtbot, policy, m
     assert calls["cell"] < 3 * len(VALUES), "all cells once would be so many"
 
 
-@detail
+@pytest.mark.slow
 def test_editors_are_built_before_a_mechanism_is_chosen(qtbot, policy, monkeypatch):
     policy.page.mechanism.setFocus()
     qtbot.waitUntil(lambda: not turns().busy)
