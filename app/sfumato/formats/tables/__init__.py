@@ -126,7 +126,8 @@ def format_of(path: Path) -> TableFormat:
         return found
     known = ", ".join(item.title for item in readable)
     text = next((name for begin, name in _NO_TABLE if begin.match(head)), None)
-    if text is not None:
+    # A web page that is called a workbook has a message of its own.
+    if text is not None and all(item.last_resort for item in by_name):
         raise UnknownFormat(
             "{file} is {text}, which can't be read as a table.",
             "Save it as one of: {known}.",
