@@ -192,8 +192,12 @@ def test_noise_of_another_key_is_put_down_to_nobody(tmp_path):
         for seed in range(3):
             other = rows_of(path, 300, seed, ["age", "income"])
             assert sources(trace(project, other)) == []
+            copied = rows_of(path, 300, seed, ["age", "illness", "income"])
+            copied = copied.loc[copied.index.repeat(20)]
+            assert sources(trace(project, copied)) == []
         part = rows_of(own, 300, 3, ["age", "zip", "income"])
         assert sources(trace(project, part)) == ["Institute B"]
+        assert sources(trace(project, part.loc[part.index.repeat(20)])) == ["Institute B"]
 
 
 def test_a_file_without_perturbed_columns_says_which_are_needed(project):

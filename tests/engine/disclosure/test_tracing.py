@@ -296,6 +296,23 @@ def test_copied_rows_tell_no_more_than_the_releases_that_show_them():
     assert copied.evidence.tolist() == [2.0, 1.0, 1.0]
 
 
+def test_copied_rows_count_alike_whichever_release_is_the_candidate():
+    own, other = np.array([3, 1, 2]), np.array([1, 4, 2])
+    for candidate, drawn in ((own, other), (other, own)):
+        counts = LeakCounts(np.array([20, 20, 20]), candidate[None], 7, 100.0)
+        evidence = counts.beside({0: [drawn]}).evidence
+        assert evidence[0] / evidence[2] == pytest.approx(3 / 2)
+        assert evidence[1] / evidence[2] == pytest.approx(4 / 2)
+
+
+def test_rows_that_come_together_more_often_than_drawn_count_less():
+    shown = np.full((2, 1, 50), 40)
+    once = LeakCounts(np.ones(50, dtype=np.int64), shown[0], 2_000, 100.0)
+    copied = LeakCounts(np.repeat([20, 0], 25), shown[0], 2_000, 100.0)
+    assert once.beside({0: [shown[1, 0]]}).evidence.sum() == pytest.approx(50)
+    assert copied.beside({0: [shown[1, 0]]}).evidence.sum() == pytest.approx(50)
+
+
 def test_a_release_drawn_with_other_keys_explains_what_a_candidate_does_by_chance():
     counts = LeakCounts(np.array([3, 3]), np.array([[4, 0]]), 4, 100.0)
     beside = counts.beside({0: [np.array([0, 2])]})

@@ -21,6 +21,10 @@ released one. `Unreleased` says how likely each leaked row is in such ways.
 
 Rows of one person or household may show one draw all together. Where several of them leaked, each
 counts as the part of a draw that it is, or a household of nine would speak with nine voices.
+
+Rows may also have been copied. How often a release shows a row bounds what it counts; where equal
+rows come together more unevenly than draws do, all count less by their dispersion (McCullagh and
+Nelder, "Generalized Linear Models", 1989, section 4.5).
 """
 
 from __future__ import annotations
@@ -158,6 +162,9 @@ class LeakCounts:
     draws
         How much of a draw of its own each distinct row shows, above 0 to 1, shape (distinct
         rows,): 1/r where r leaked rows may show one draw. None where every row shows its own.
+    most
+        How often a release shows each distinct row at most, shape (distinct rows,), where more
+        than the candidates were drawn; None otherwise.
     """
 
     leaked: Counts
@@ -167,13 +174,15 @@ class LeakCounts:
     unreleased: Unreleased | None = field(default=None, repr=False)
     added: Likelihoods | None = field(default=None, repr=False)
     draws: Likelihoods | None = field(default=None, repr=False)
+    most: Counts | None = field(default=None, repr=False)
 
     def beside(self, drawn: Mapping[int, Sequence[Counts]]) -> LeakCounts:
         """Return the counts with what releases would show that were drawn with other keys.
 
         A file that somebody else perturbed by the same law looks like a release as far as these
         do. The candidate is one of them: so none of them, taken alone, explains such a file better
-        than all together, on average, whichever of them left.
+        than all together, on average, whichever of them left. What a row counts must not depend on
+        which of them is the candidate either, so they bound together how often copied rows count.
 
         Parameters
         ----------
@@ -181,13 +190,20 @@ class LeakCounts:
             For the places of some candidates, how often each distinct row occurs in every release
             drawn so.
         """
+        if not drawn:
+            return self
         given = self.unreleased or Unreleased.unknown(len(self.leaked))
-        ways = []
+        ways, shares, most = [], [], self.released.max(axis=0)
         for place, others in drawn.items():
-            together = np.mean([self.released[place], *others], axis=0) / self.rows
-            ways.append(together * (1.0 if self.added is None else self.added[place]))
-        truthful = np.vstack([*ways, given.truthful]) if ways else given.truthful
-        return replace(self, unreleased=replace(given, truthful=truthful))
+            every = np.array([self.released[place], *others])
+            most = np.maximum(most, every.max(axis=0))
+            shares.append(every.mean(axis=0) / self.rows)
+            ways.append(shares[-1] * (1.0 if self.added is None else self.added[place]))
+        unreleased = replace(given, truthful=np.vstack([*ways, given.truthful]))
+        beside = replace(self, unreleased=unreleased, most=most)
+        excess = max(_dispersion(beside.evidence, share) for share in shares)
+        draws = np.ones(len(self.leaked)) if self.draws is None else self.draws
+        return replace(beside, draws=draws / max(excess, 1.0))
 
     def only(self, rows: Flags) -> LeakCounts:
         """Return what is known of some of the distinct rows."""
@@ -201,6 +217,7 @@ class LeakCounts:
             released=self.released[:, rows],
             unreleased=given,
             draws=None if self.draws is None else self.draws[rows],
+            most=None if self.most is None else self.most[rows],
         )
 
     @property
@@ -209,8 +226,8 @@ class LeakCounts:
 
         A row that was copied tells no more than it does in the releases that show it most often.
         """
-        most = np.maximum(self.released.max(axis=0, initial=1), 1)
-        whole: Likelihoods = np.minimum(self.leaked, most).astype(np.float64)
+        most = self.released.max(axis=0, initial=1) if self.most is None else self.most
+        whole: Likelihoods = np.minimum(self.leaked, np.maximum(most, 1)).astype(np.float64)
         return whole if self.draws is None else whole * self.draws
 
     @property
@@ -291,6 +308,26 @@ def occurring(candidate: RowGroups, first: Positions, distinct: int) -> Counts:
     own[first] = candidate.leaked
     found: Counts = counted[own]
     return found
+
+
+def _dispersion(evidence: Likelihoods, shares: Likelihoods) -> float:
+    """Return how unevenly rows come together: 1 if each was drawn by itself, r if r times.
+
+    Pearson's statistic, each distinct row weighted as it tells one release from another.
+
+    Parameters
+    ----------
+    evidence
+        How many draws each distinct row stands for, shape (distinct rows,).
+    shares
+        The probability of each of them by a release's law, shape (distinct rows,).
+    """
+    shown = shares > 0.0
+    drawn, likely = evidence[shown], shares[shown]
+    if not len(drawn):
+        return 1.0
+    expected = evidence.sum() * likely
+    return float(((drawn - expected) ** 2 / likely).sum() / (drawn / likely).sum())
 
 
 def _unreleased(
