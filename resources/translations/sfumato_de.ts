@@ -16904,7 +16904,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/disclosure/mixed_files.py" line="+265"/>
-        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+561"/>
+        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+598"/>
         <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+194"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
@@ -23088,7 +23088,7 @@ Rückgabewerte:
         <translation>Entpacken Sie die Datei, und öffnen Sie die Tabelle darin.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+14"/>
         <source>{file} is {text}, which can&apos;t be read as a table.</source>
         <translation>{file} ist {text} und kann nicht als Tabelle gelesen werden.</translation>
     </message>
