@@ -201,7 +201,9 @@ class LeakCounts:
             ways.append(shares[-1] * (1.0 if self.added is None else self.added[place]))
         unreleased = replace(given, truthful=np.vstack([*ways, given.truthful]))
         beside = replace(self, unreleased=unreleased, most=most)
-        excess = max(_dispersion(beside.evidence, share) for share in shares)
+        # Rows of a candidate that were copied are uneven beside its own, too.
+        own = [self.released[place] / self.rows for place in drawn]
+        excess = max(_dispersion(beside.evidence, share) for share in (*shares, *own))
         draws = np.ones(len(self.leaked)) if self.draws is None else self.draws
         return replace(beside, draws=draws / max(excess, 1.0))
 
