@@ -48,9 +48,8 @@ from sfumato.project.release.witnesses import frame_of
 from sfumato.project.verification.leak_candidates import LeakCandidate, made_again, opened
 from sfumato.project.verification.policies import PartMaker, TablePolicies
 
-_ROWS_DRAWN: Final = 4_000_000
-_DRAWN: Final = (4, 20)
-"""Of so many rows at most a release is drawn with other keys, and so often at least and most."""
+_DRAWN: Final = 20
+"""So often a release is drawn with other keys: fewer let chance look like a release."""
 _CELLS_TRIED: Final = 40_000_000
 """So many cells are mixed at most to see whether a file was; beyond that, a part of the rows is."""
 
@@ -166,8 +165,7 @@ class LeakComparison:
         start = self._split(self._start, self._open[candidate.seen])
         distinct, found = int(self._whole.max()) + 1, []
         own = occurring(self._groups[place], self._whole, distinct)
-        times = int(np.clip(_ROWS_DRAWN // max(maker.table.rows, 1), *_DRAWN))
-        for number, part in one_by_one(context, range(times)):
+        for number, part in one_by_one(context, range(_DRAWN)):
             other = replace(candidate, maker=maker.with_keys(_other_keys(number)))
             made = made_again(other, self._telling, part)
             found.append(occurring(self._split(start, made), self._whole, distinct))
