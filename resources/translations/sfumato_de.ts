@@ -16904,8 +16904,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/disclosure/mixed_files.py" line="+265"/>
-        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+598"/>
-        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+194"/>
+        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+600"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+192"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
@@ -26992,7 +26992,7 @@ Rückgabewerte:
         <translation>Wurden Spalten umbenannt, so geben Sie ihnen die Namen, unter denen sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="-62"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="-61"/>
         <source>Making the release to {name} again</source>
         <translation>Die Freigabe an {name} wird nachgebildet</translation>
     </message>
@@ -27012,7 +27012,7 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+224"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+223"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
