@@ -133,11 +133,13 @@ def off_ladder(
     for recipient in document.recipients if releases and needed <= set(attributes) else ():
         try:
             plans = plan_release(document, attributes, recipient)
+        except SfumatoError:
+            continue  # what is not decided yet is said elsewhere
+        try:
             check_ladders(document, plans, domain_fingerprints(attributes), releases)
         except LadderError as error:
             return error.with_traceback(None)
-        except SfumatoError:
-            continue  # what is not decided yet is said elsewhere
+        return None  # an entry's ladder is the same for all
     return None
 
 
