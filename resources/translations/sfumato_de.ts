@@ -15815,7 +15815,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+32"/>
-        <source>Not verified: the bundle is as it was released, but the table has changed since. Only with the table of then could its values be verified.</source>
+        <source>Not verified: the bundle is as it was released, but the table has changed since. Its values can be verified only with the table it was made from.</source>
         <translation>Nicht bestätigt: Das Datenpaket ist, wie es freigegeben wurde, aber die Tabelle hat sich seither geändert. Nur mit der damaligen Tabelle ließen sich die Werte überprüfen.</translation>
     </message>
     <message>
@@ -24632,12 +24632,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+7"/>
-        <source>Choose the levels of then, or such as are all higher or all lower, with the same columns and hierarchies.</source>
+        <source>Choose the earlier levels, or levels that are all higher or all lower, with the same columns and hierarchies.</source>
         <translation>Wählen Sie die Stufen von damals oder solche, die alle höher oder alle niedriger sind, mit denselben Spalten und Hierarchien.</translation>
     </message>
     <message>
         <location line="+15"/>
-        <source>Publish it with counterfeits, at the levels of then: who came since enters in groups, the records of who left stay, and all editions together tell no more of anybody than how often each value occurs in one group.</source>
+        <source>Publish it with counterfeits, at the earlier levels: people who came since enter in groups, the records of those who left stay, and all editions together tell no more of anybody than how often each value occurs in one group.</source>
         <translation>Veröffentlichen Sie sie mit erfundenen Datensätzen, auf den Stufen von damals: Wer seither hinzukam, tritt in Gruppen ein, die Datensätze derer, die ausschieden, bleiben, und alle Ausgaben zusammen sagen über niemanden mehr, als wie oft jeder Wert in einer Gruppe vorkommt.</translation>
     </message>
     <message>
@@ -24652,12 +24652,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+6"/>
-        <source>The two can&apos;t be compared, since {why}. You can open the table of then.</source>
+        <source>The two can&apos;t be compared, since {why}. You can open the earlier table.</source>
         <translation>Die beiden lassen sich nicht vergleichen, denn {why}. Sie können die Tabelle von damals öffnen.</translation>
     </message>
     <message>
         <location line="+4"/>
-        <source>Compare it with that edition&apos;s bundle: it may follow if both leave enough values of everybody. Or open the table of then.</source>
+        <source>Compare it with that edition&apos;s bundle: it may follow if both leave enough values of everybody. Or open the earlier table.</source>
         <translation>Vergleichen Sie sie mit dem Paket jener Ausgabe: Sie darf folgen, wenn beide von jeder Person genug Werte offenlassen. Oder öffnen Sie die damalige Tabelle.</translation>
     </message>
     <message>
@@ -25165,7 +25165,7 @@ Rückgabewerte:
     <message>
         <location filename="../../app/sfumato/project/next_edition.py" line="+216"/>
         <location filename="../../app/sfumato/project/release/release_compatibility.py" line="+68"/>
-        <source>Release from the table of then, or begin a new project with a record-key column, which lets later editions of the table follow.</source>
+        <source>Release from the earlier table, or begin a new project with a record-key column, which lets later editions of the table follow.</source>
         <translation>Geben Sie aus der damaligen Tabelle frei oder beginnen Sie ein neues Projekt mit einer Spalte als Datensatzschlüssel, die spätere Ausgaben der Tabelle zulässt.</translation>
     </message>
     <message>
@@ -25179,7 +25179,7 @@ Rückgabewerte:
         <translation>Stellen Sie es so wieder her, wie es damals war, oder beginnen Sie für eine andere Tabelle ein neues Projekt.</translation>
     </message>
     <message>
-        <location line="+106"/>
+        <location line="+108"/>
         <source>{name} was perturbed for {recipient} on {day} and would now be released as it is</source>
         <translation>{name} wurde am {day} für {recipient} verfremdet und würde jetzt unverändert freigegeben</translation>
     </message>
@@ -25199,7 +25199,7 @@ Rückgabewerte:
         <translation>{name} wurde {recipient} am {day} als Pseudonym gezeigt und würde jetzt unverändert freigegeben</translation>
     </message>
     <message>
-        <location line="-193"/>
+        <location line="-195"/>
         <source>An earlier release of these records contradicts this one: whoever has both can tell more than is promised here.</source>
         <translation>Eine frühere Freigabe dieser Datensätze widerspricht dieser: Wer beide hat, kann mehr sagen, als hier zugesagt ist.</translation>
     </message>
@@ -25209,7 +25209,7 @@ Rückgabewerte:
         <translation>Die Quelltabelle hat sich seit der ersten Freigabe ({date}) geändert, und dieses Projekt unterscheidet Datensätze nach ihrer Position darin, die sich verschoben haben kann: Sie hatte damals {before:,} {before:Zeile|Zeilen} und hat jetzt {now:,}.</translation>
     </message>
     <message>
-        <location line="+166"/>
+        <location line="+168"/>
         <source>{name} was released as it is to {recipient} on {day}, so a pseudonym in its place hides nothing from them</source>
         <translation>{name} wurde am {day} unverändert an {recipient} freigegeben; ein Pseudonym an seiner Stelle verbirgt dort nichts</translation>
     </message>
@@ -25239,7 +25239,7 @@ Rückgabewerte:
         <translation>Datensätze werden durch {after} statt durch {before} unterschieden</translation>
     </message>
     <message>
-        <location line="-278"/>
+        <location line="-280"/>
         <source>its domain changed</source>
         <translation>Der Wertebereich hat sich geändert</translation>
     </message>
@@ -25249,7 +25249,7 @@ Rückgabewerte:
         <translation>Stellen Sie ihn wieder her, wie er damals war. Geben Sie Zeilen, die nicht dazu passen, in der Datei einen seiner Werte, etwa den für alle übrigen, oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location line="+71"/>
+        <location line="+73"/>
         <source>It was released on {date} with the values of this domain, and releases with others would leave the ladder of that one: give these rows one of its values in the file, such as the one for all others, or leave them out.</source>
         <translation>Die Spalte wurde am {date} mit den Werten dieses Wertebereichs freigegeben, und Freigaben mit anderen lägen nicht auf deren Leiter: Geben Sie diesen Zeilen in der Datei einen seiner Werte, etwa den für alle übrigen, oder lassen Sie sie weg.</translation>
     </message>
@@ -25260,7 +25260,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <source>Restore the values of then. Give rows that don&apos;t fit one of them in the file, such as the one for all others, or leave them out.</source>
+        <source>Restore the earlier values. Give rows that fit none of them one of these values in the file, such as the one for all others, or leave these rows out.</source>
         <translation>Stellen Sie die damaligen Werte wieder her. Geben Sie Zeilen, die nicht passen, in der Datei einen davon, etwa den für alle übrigen, oder lassen Sie sie weg.</translation>
     </message>
     <message>
@@ -27326,7 +27326,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+4"/>
-        <source>It has {rows:,} {rows:record|records}, but the release was made from {made_from:,}. Verify with the table of then.</source>
+        <source>It has {rows:,} {rows:record|records}, but the release was made from {made_from:,}. Verify it with the table it was made from.</source>
         <translation>Sie hat {rows:,} {rows:Datensatz|Datensätze}, aber die Freigabe wurde aus {made_from:,} erstellt. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
@@ -27356,7 +27356,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/project/verification/verify.py" line="-3"/>
-        <source>It has changed since the release was made. Verify with the table of then.</source>
+        <source>It has changed since the release was made. Verify it with the table it was made from.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
@@ -31744,12 +31744,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <source>Open the table of then, or give a reason to publish in spite of it.</source>
+        <source>Open the earlier table, or give a reason to publish in spite of it.</source>
         <translation>Öffnen Sie die Tabelle von damals, oder begründen Sie, warum Sie sie trotzdem veröffentlichen.</translation>
     </message>
     <message>
         <location line="+24"/>
-        <source>the levels or hierarchies are not those of then</source>
+        <source>the levels or hierarchies are not the earlier ones</source>
         <translation>die Stufen oder Hierarchien nicht die von damals sind</translation>
     </message>
     <message>
@@ -32766,12 +32766,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <source>it has other columns than the table of then</source>
+        <source>it has other columns than the earlier table</source>
         <translation>sie hat andere Spalten als die Tabelle von damals</translation>
     </message>
     <message>
         <location line="+4"/>
-        <source>other criteria are asked for than of the table of then</source>
+        <source>other criteria are asked for than for the earlier table</source>
         <translation>andere Kriterien werden verlangt als von der Tabelle von damals</translation>
     </message>
     <message>
@@ -33256,7 +33256,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <source>Made for {recipient}. Only with the table of then could its values be verified.</source>
+        <source>Made for {recipient}. Its values can be verified only with the table it was made from.</source>
         <translation>Erstellt für {recipient}. Nur mit der damaligen Tabelle ließen sich die Werte überprüfen.</translation>
     </message>
     <message>

@@ -166,7 +166,7 @@ def test_the_table_of_then_can_be_opened_and_published_again(clinic, line, tmp_p
     [first] = clinic.out.iterdir()
     next_edition(clinic, people(FIRST).drop(index=[0]))
     assert clinic.publish() == ExitCode.EXPECTED_ERROR
-    assert "Or open the table of then." in line.remarks
+    assert "Or open the earlier table." in line.remarks
     next_edition(clinic, people(FIRST))
     assert clinic.run("publish", "--out", tmp_path / "again") == ExitCode.OK, line.remarks
     [again] = (tmp_path / "again").iterdir()

@@ -161,8 +161,8 @@ def test_other_levels_can_t_be_compared_and_say_so(clinic, line):
     clinic.rules.write_text(rules.replace("age = 1", "age = 2"), encoding="utf-8")
     assert clinic.run("rules", "--apply", clinic.rules) == ExitCode.OK, line.remarks
     assert clinic.publish("--earlier", earlier) == ExitCode.EXPECTED_ERROR
-    assert "levels or hierarchies are not those of then" in line.remarks
+    assert "levels or hierarchies are not the earlier ones" in line.remarks
     # Without the bundle, no comparison is offered that would be refused.
     assert clinic.publish() == ExitCode.EXPECTED_ERROR
-    assert "levels or hierarchies are not those of then" in line.remarks
+    assert "levels or hierarchies are not the earlier ones" in line.remarks
     assert "Compare it with" not in line.remarks

@@ -500,7 +500,7 @@ def test_a_bundle_of_an_earlier_edition_is_whole_and_not_verified(qtbot, ready, 
     wait_for_jobs(qtbot, ready.session)
     report = ready.ledger.report
     assert report.verdict.text().endswith("is as it was released; the table has changed since")
-    assert "Made for Clinic A. Only with the table of then" in report.about.text()
+    assert "Made for Clinic A. Its values can be verified only" in report.about.text()
     assert report.texts()[0].startswith("Changed: Source table. It has changed since")
     assert not any(text.startswith("Fails") for text in report.texts())
     data = bundles(tmp_path)[0] / "data.csv"

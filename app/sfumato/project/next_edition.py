@@ -214,7 +214,7 @@ def _refuse_positions(document: Document, releases: Iterable[ReleaseRecord]) -> 
             "This project tells records apart by their position in the table, and releases of it"
             " were made (the first on {date}): in another edition people can stand at other"
             " positions, and each would get somebody else's random values.",
-            "Release from the table of then, or begin a new project with a record-key column, which"
+            "Release from the earlier table, or begin a new project with a record-key column, which"
             " lets later editions of the table follow.",
             date=first.day,
         )

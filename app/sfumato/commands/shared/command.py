@@ -210,8 +210,8 @@ def lines_of_verification(
     yield from lines_of_checks(checks)
     if only_table_differs:
         yield worded(
-            "Not verified: the bundle is as it was released, but the table has changed since. Only"
-            " with the table of then could its values be verified."
+            "Not verified: the bundle is as it was released, but the table has changed since. Its"
+            " values can be verified only with the table it was made from."
         )
         return
     failed = sum(not check.holds for check in checks)

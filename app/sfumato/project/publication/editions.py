@@ -136,7 +136,7 @@ def _comparable(
             "What the editions tell together can't be told, since {why}.",
             "Publish it with counterfeits, or give a reason to publish in spite of it."
             if follows
-            else "Open the table of then, or give a reason to publish in spite of it.",
+            else "Open the earlier table, or give a reason to publish in spite of it.",
             why=why,
         )
     return max(k.l for k in made.prepared.criteria if isinstance(k, DistinctDiversity))
@@ -160,7 +160,7 @@ def not_comparable(
     obstacles = (
         (
             any(then.get(name) != facts[name] for name in names),
-            Sentence("the levels or hierarchies are not those of then"),
+            Sentence("the levels or hierarchies are not the earlier ones"),
         ),
         (
             bool(then["suppressed_rows"] or facts["suppressed_rows"]),

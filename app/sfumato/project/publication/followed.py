@@ -316,11 +316,11 @@ def _differing(made: ClassedRows, published: Sequence[ReleaseRecord]) -> Sentenc
         (
             then["sensitive"] != now["sensitive"]
             or then["quasi_identifiers"] != now["quasi_identifiers"],
-            Sentence("it has other columns than the table of then"),
+            Sentence("it has other columns than the earlier table"),
         ),
         (
             then["decided"]["criteria"] != now["criteria"],
-            Sentence("other criteria are asked for than of the table of then"),
+            Sentence("other criteria are asked for than for the earlier table"),
         ),
         (
             spec.domain is None and spec.binning is None,

@@ -407,8 +407,8 @@ def _against_publication(
                 **then,
             ),
             Sentence(
-                "Choose the levels of then, or such as are all higher or all lower, with the same"
-                " columns and hierarchies."
+                "Choose the earlier levels, or levels that are all higher or all lower, with the"
+                " same columns and hierarchies."
             ),
         )
 
@@ -422,9 +422,9 @@ def _edition_remedy(
     """Return what helps where another edition was published, and whether comparing both may."""
     why, unlike = obstacle_beside(published.made, releases), None
     followed = Sentence(
-        "Publish it with counterfeits, at the levels of then: who came since enters in groups, the"
-        " records of who left stay, and all editions together tell no more of anybody than how"
-        " often each value occurs in one group."
+        "Publish it with counterfeits, at the earlier levels: people who came since enter in"
+        " groups, the records of those who left stay, and all editions together tell no more of"
+        " anybody than how often each value occurs in one group."
         if why is None
         else "It can't follow with counterfeits, since {why}.",
         **({} if why is None else {"why": why}),
@@ -437,12 +437,12 @@ def _edition_remedy(
         )
     elif (unlike := not_comparable(published.made, _facts(published), release)) is not None:
         compared = Sentence(
-            "The two can't be compared, since {why}. You can open the table of then.", why=unlike
+            "The two can't be compared, since {why}. You can open the earlier table.", why=unlike
         )
     else:
         compared = Sentence(
             "Compare it with that edition's bundle: it may follow if both leave enough values of"
-            " everybody. Or open the table of then."
+            " everybody. Or open the earlier table."
         )
     told = (followed, compared) if why is None else (compared, followed)
     return joined(*told), before == 1 and unlike is None

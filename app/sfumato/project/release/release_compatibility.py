@@ -66,7 +66,7 @@ def check_source(
         "The source table changed since the first release ({date}), and this project tells"
         " records apart by their position in it, which may have shifted: it had {before:,}"
         " {before:row|rows} then and has {now:,} now.",
-        "Release from the table of then, or begin a new project with a record-key column, which"
+        "Release from the earlier table, or begin a new project with a record-key column, which"
         " lets later editions of the table follow.",
         date=first.day,
         before=first.source.rows,
@@ -193,8 +193,8 @@ def domain_held(
     return DomainError(
         "{column} was released on {date} with other possible values than these, and a release with"
         " these would leave the ladder of that one.",
-        "Restore the values of then. Give rows that don't fit one of them in the file, such as the"
-        " one for all others, or leave them out.",
+        "Restore the earlier values. Give rows that fit none of them one of these values in the"
+        " file, such as the one for all others, or leave these rows out.",
         **details,
         date=record.day,
     )

@@ -84,10 +84,10 @@ class VerificationReport:
 
     @property
     def only_table_differs(self) -> bool:
-        """Whether nothing fails but that the source table is another one than that of then.
+        """Whether nothing fails but that the source table is not the one it was made from.
 
-        Such a bundle is as it was released. It does not hold, since its values are verified by
-        the table of then alone.
+        Such a bundle is as it was released. It does not hold, since its values can be verified
+        only with the table it was made from.
         """
         return self.as_released and [check.title for check in self.failed] == [_SOURCE_TABLE]
 
@@ -394,7 +394,7 @@ def _check_source(project: ProjectFile, rows: int, match: RecognizedRelease) -> 
         return Check.failed(
             title,
             "It has {rows:,} {rows:record|records}, but the release was made from"
-            " {made_from:,}. Verify with the table of then.",
+            " {made_from:,}. Verify it with the table it was made from.",
             rows=rows,
             made_from=made_from.rows,
         )
@@ -402,7 +402,7 @@ def _check_source(project: ProjectFile, rows: int, match: RecognizedRelease) -> 
         return Check(
             title,
             False,
-            "It has changed since the release was made. Verify with the table of then.",
+            "It has changed since the release was made. Verify it with the table it was made from.",
         )
     return Check.passed(
         title, "The release was made from it: {rows:,} {rows:record|records}.", rows=rows

@@ -51,8 +51,8 @@ class VerificationView(QWidget):
             return (
                 self.tr("{name} is as it was released; the table has changed since"),
                 self.tr(
-                    "Made for {recipient}. Only with the table of then could its values be"
-                    " verified."
+                    "Made for {recipient}. Its values can be verified only with the table it was"
+                    " made from."
                 ),
             )
         if report.whole:
