@@ -27326,11 +27326,11 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+4"/>
-        <source>It has {rows:,} {rows:record|records}, but the release was made from {made_from:,}. Verify it with the table it was made from.</source>
+        <source>It has {rows:,} {rows:record|records}, but the release was made from {made_from:,}. Verify the bundle with the table it was made from.</source>
         <translation>Sie hat {rows:,} {rows:Datensatz|Datensätze}, aber die Freigabe wurde aus {made_from:,} erstellt. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+13"/>
         <source>The release was made from it: {rows:,} {rows:record|records}.</source>
         <translation>Die Freigabe wurde daraus erstellt: {rows:,} {rows:Datensatz|Datensätze}.</translation>
     </message>
@@ -27355,8 +27355,8 @@ Rückgabewerte:
         <translation>Es hat {found:,} {found:Zeile|Zeilen}; veröffentlicht {made:wurde|wurden} {made:,}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/verify.py" line="-3"/>
-        <source>It has changed since the release was made. Verify it with the table it was made from.</source>
+        <location filename="../../app/sfumato/project/verification/verify.py" line="-4"/>
+        <source>It has changed since the release was made. Verify the bundle with the table it was made from.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>

@@ -394,7 +394,7 @@ def _check_source(project: ProjectFile, rows: int, match: RecognizedRelease) -> 
         return Check.failed(
             title,
             "It has {rows:,} {rows:record|records}, but the release was made from"
-            " {made_from:,}. Verify it with the table it was made from.",
+            " {made_from:,}. Verify the bundle with the table it was made from.",
             rows=rows,
             made_from=made_from.rows,
         )
@@ -402,7 +402,8 @@ def _check_source(project: ProjectFile, rows: int, match: RecognizedRelease) -> 
         return Check(
             title,
             False,
-            "It has changed since the release was made. Verify it with the table it was made from.",
+            "It has changed since the release was made. Verify the bundle with the table it was"
+            " made from.",
         )
     return Check.passed(
         title, "The release was made from it: {rows:,} {rows:record|records}.", rows=rows
