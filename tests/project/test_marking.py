@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.disclosure.recipient_traceability import extra_records, recipient_traceability
-from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.estimate import Target, estimate_frequencies
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.project.document.edits import with_marks, with_spacing
-from sfumato.project.document.entry_plan import plan_release
+from sfumato.project.document.entry_plan import plan_entry, plan_release
 from sfumato.project.document.model import Document, Recipient, document_from_json, document_to_json
 from sfumato.project.errors import NotTraceable
 from sfumato.project.release.memory_survey import MemorySurvey
@@ -57,7 +57,8 @@ def test_a_recipient_keeps_the_mark_when_another_leaves():
 @settings(deadline=None, max_examples=tried(50))
 def test_marks_become_distinct_and_distinct_ones_stay(marks):
     recipients = tuple(Recipient(f"R{i}", {}, "", mark) for i, mark in enumerate(marks))
-    found = [r.mark for r in with_marks(Document(recipients=recipients)).recipients]
+    spaced = Document(recipients=recipients, level_spacing=0.01)
+    found = [r.mark for r in with_marks(spaced).recipients]
     assert len(set(found)) == len(found)
     first = {mark: place for place, mark in reversed(list(enumerate(marks)))}
     assert all(found[place] == mark for mark, place in first.items())
@@ -73,6 +74,26 @@ def test_a_spacing_too_wide_for_so_many_is_refused_with_the_widest():
     many = replace(ten(), recipients=tuple(Recipient(f"R{i}", levels(0.5)) for i in range(30)))
     with pytest.raises(LevelError, match=r"at most 0\.017"):
         with_spacing(many, 0.05)
+
+
+@pytest.mark.parametrize("count", [12, 29, 57])
+def test_the_widest_spacing_that_is_told_is_accepted(count):
+    many = replace(ten(), recipients=tuple(Recipient(f"R{i}", levels(0.5)) for i in range(count)))
+    with pytest.raises(LevelError) as refused:
+        with_spacing(many, 0.05)
+    told = float(refused.value.remedy.split()[-1].rstrip("."))
+    assert min(levels_of(with_spacing(many, told))) >= 0.25
+
+
+def test_no_release_loses_more_than_half_of_its_level():
+    """However a mark came to be too high; at a share of 1, noise would divide by zero."""
+    recipients = (Recipient("First", levels(0.5)), Recipient("Last", levels(0.5), mark=20))
+    document = replace(a_document(), recipients=recipients, level_spacing=0.05)
+    attributes = attributes_of(document, a_table())
+    entry = document.policy[0]
+    assert plan_entry(document, entry, attributes, recipients[0])
+    with pytest.raises(PolicyError, match="more than half of the level chosen"):
+        plan_entry(document, entry, attributes, recipients[1])
 
 
 def test_spacing_and_marks_survive_a_file_and_the_rules():

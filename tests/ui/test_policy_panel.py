@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import all_mechanisms
+from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.look.theme import Appearance, TextSize, font, themes
 from sfumato.ui.panels.base import PanelState
@@ -209,6 +210,18 @@ def test_a_name_that_can_t_be_is_refused_at_the_table(qtbot, filled, typed, said
     type_name(qtbot, filled, typed)
     assert names(filled)[0] == "Clinic A"
     assert said in filled.page.recipients.problem
+
+
+def test_a_recipient_for_whom_levels_lie_too_far_apart_is_refused(filled):
+    document = filled.session.document
+    more = 11 - len(document.recipients)
+    others = tuple(replace(document.recipients[0], name=f"R{i}") for i in range(more))
+    document = replace(document, recipients=(*document.recipients, *others))
+    filled.session.edit("", with_spacing(document, 0.05))
+    before = filled.session.document
+    filled.board.add.click()
+    assert filled.session.document is before
+    assert "the last of 12 recipients" in filled.messages.messages[-1].text
 
 
 def test_renaming_is_undone_by_its_name(qtbot, filled):

@@ -64,6 +64,7 @@ from sfumato.formats.language import ENGLISH, spoken, worded
 from sfumato.project.document.edits import (
     met_statement,
     with_entry,
+    with_marks,
     without_entry,
 )
 from sfumato.project.document.entry_plan import check_policy
@@ -352,7 +353,7 @@ class _Planner:
             return
         language = None if spoken() == ENGLISH else spoken()
         added = tuple(Recipient(worded(str(name)), {}, language=language) for name in TYPICAL)
-        self.document = replace(self.document, recipients=added)
+        self.document = with_marks(replace(self.document, recipients=added))
         names = listed([each.name for each in added])
         self._tell("Three typical recipients: {names}.", names=names)
 

@@ -34,7 +34,12 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism, Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes
-from sfumato.project.document.entry_plan import least_loss, level_of
+from sfumato.project.document.entry_plan import (
+    LOWEST_SHARE,
+    least_loss,
+    level_of,
+    widest_spacing,
+)
 from sfumato.project.document.members import without_stray_attributes
 from sfumato.project.document.model import (
     MOST_SHOWN,
@@ -449,8 +454,6 @@ def relabelled(binning: Binning, place: int, text: str) -> Binning:
 WIDEST_SPACING: Final = 0.05
 """A wider spacing is no hair any more."""
 USUAL_SPACING: Final = 0.01
-LOWEST_SHARE: Final = 0.5
-"""No mark may take more than half of a level."""
 _MOST_COMBINED: Final = 4
 """Up to so many perturbed columns, each may be true or not in a row that comes from no release."""
 
@@ -477,25 +480,21 @@ def with_spacing(document: Document, spacing: float) -> Document:
             "Give a share from 0 to {widest:g}.",
             widest=WIDEST_SPACING,
         )
-    marked = replace(document, level_spacing=spacing)
-    if spacing == 0.0:
-        return marked
-    marked = with_marks(marked)
-    most = max((recipient.mark for recipient in marked.recipients), default=0)
-    if spacing * most > LOWEST_SHARE:
-        raise LevelError(
-            "With a spacing of {spacing:g}, the last of {count} recipients would lose more than"
-            " half of the level chosen.",
-            "Choose a spacing of at most {most:.2g}.",
-            spacing=spacing,
-            count=len(marked.recipients),
-            most=LOWEST_SHARE / most,
-        )
-    return marked
+    return with_marks(replace(document, level_spacing=spacing))
 
 
 def with_marks(document: Document) -> Document:
-    """Return the document with a mark of its own for each recipient; given ones are kept."""
+    """Return the document with a mark of its own for each recipient where levels lie apart.
+
+    Given marks are kept.
+
+    Raises
+    ------
+    LevelError
+        If the levels lie too far apart for so many recipients.
+    """
+    if document.level_spacing == 0.0:
+        return document
     taken: set[int] = set()
     recipients: list[Recipient] = []
     for recipient in document.recipients:
@@ -504,6 +503,16 @@ def with_marks(document: Document) -> Document:
             mark = 1 + max(*taken, *(r.mark for r in document.recipients))
         taken.add(mark)
         recipients.append(recipient if mark == recipient.mark else replace(recipient, mark=mark))
+    last = max(taken, default=0)
+    if document.level_spacing * last > LOWEST_SHARE:
+        raise LevelError(
+            "With a spacing of {spacing:g}, the last of {count} recipients would lose more than"
+            " half of the level chosen.",
+            "Choose a spacing of at most {most}.",
+            spacing=document.level_spacing,
+            count=len(recipients),
+            most=widest_spacing(last),
+        )
     return replace(document, recipients=tuple(recipients))
 
 

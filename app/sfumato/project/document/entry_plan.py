@@ -12,7 +12,7 @@ from typing import Any, Final
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.frozen import dataclass
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import is_number, rounded_down
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
@@ -20,6 +20,8 @@ from sfumato.engine.table.table import Attribute, MeasuredUnit
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, from_plain, to_plain
 
+LOWEST_SHARE: Final = 0.5
+"""No mark may take more than half of a level."""
 _LEAST_LOSS: Final = 0.01
 _MOST_LOSS: Final = 64.0
 
@@ -156,8 +158,23 @@ def _planned_level(
     level = level_of(document, entry, _statement_of(recipient, entry), attributes)
     if document.level_spacing:
         mechanism = mechanism_called(entry.mechanism)
-        level = mechanism.lowered(level, document.level_spacing * recipient.mark)
+        share = document.level_spacing * recipient.mark
+        if share > LOWEST_SHARE:
+            raise PolicyError(
+                "With a spacing of {spacing:g}, {recipient} would lose more than half of the"
+                " level chosen.",
+                "Choose a spacing of at most {most}.",
+                spacing=document.level_spacing,
+                recipient=recipient.name,
+                most=widest_spacing(recipient.mark),
+            )
+        level = mechanism.lowered(level, share)
     return level
+
+
+def widest_spacing(mark: int) -> str:
+    """Return the widest spacing that leaves a recipient with a mark half of the level chosen."""
+    return rounded_down(LOWEST_SHARE / mark)
 
 
 def level_of(

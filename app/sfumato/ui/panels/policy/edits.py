@@ -45,11 +45,15 @@ def with_recipient(document: Document, name: str, levels: Mapping[str, Statement
     """Add a recipient, at the given level for each policy entry by its key.
 
     Bundles speak to the recipient in the window's language, until another is chosen.
+
+    Raises
+    ------
+    LevelError
+        If levels lie apart, and too far for one recipient more.
     """
     language = None if spoken() == ENGLISH else spoken()
     recipient = Recipient(name, dict(levels), language=language)
-    added = replace(document, recipients=(*document.recipients, recipient))
-    return with_marks(added) if document.level_spacing else added
+    return with_marks(replace(document, recipients=(*document.recipients, recipient)))
 
 
 def with_statement(document: Document, recipient: str, key: str, statement: Statement) -> Document:

@@ -502,10 +502,9 @@ class PolicyPanel(Panel):
         """Protect attributes by what was found for them."""
         levels: dict[str, Statement] = {}
         choice = None if self._compared is None else self._compared[2]
-        names = tuple(one.name for one in attributes)
-        if choice is not None and choice.columns == names:
+        if choice is not None and choice.columns == tuple(one.name for one in attributes):
             option, known = choice.option(mechanism), self._sensitive()
-            if option is not None and before.entry_for(names[0]) is None:
+            if option is not None and before.entry_for(attributes[0].name) is None:
                 levels = statements_like(before, attributes, option, known)
         document = with_entry(before, attributes, mechanism, settings, levels)
         self.session.edit(text, document)
@@ -646,10 +645,15 @@ class PolicyPanel(Panel):
             self.session.end_merge()
 
     def _add_recipient(self) -> None:
-        document = self.session.document
-        self._recipient = name = edits.free_name(document, tr("New recipient"))
-        levels = {entry.key: levels_of(entry)[-1].statement for entry in document.policy}
-        self.session.edit(tr("Add a recipient"), edits.with_recipient(document, name, levels))
+        name = edits.free_name(before := self.session.document, tr("New recipient"))
+        levels = {entry.key: levels_of(entry)[-1].statement for entry in before.policy}
+        try:
+            document = edits.with_recipient(before, name, levels)
+        except SfumatoError as error:
+            self.show_error(error, topic="recipients")
+            return
+        self._recipient = name
+        self.session.edit(tr("Add a recipient"), document)
         self.open_settings()
         self.scroll_to(self.page.recipients)
         self.page.recipients.table.edit_name(name)
