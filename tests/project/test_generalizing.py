@@ -7,6 +7,7 @@ from hashlib import sha256
 
 import pytest
 
+from sfumato.analysis.other_holders.composition import classes_at
 from sfumato.engine.core.columns import Coding
 from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Silent
@@ -105,6 +106,23 @@ def test_records_may_be_starred_or_left_out():
         frame, _ = made.published(table)
         assert len(frame) == made.rows
         assert (made.rows == table.rows) or what is Suppressed.DROPPED
+
+
+def test_too_few_starred_records_are_heeded_where_levels_are_searched_and_chosen():
+    asked = {"criteria": (CriterionChoice("k-anonymity", {"k": 20}),), "suppression": 0.02}
+    table = in_batches(a_table())
+    left_out = search_table(decided(**asked), table, Silent())
+    assert left_out.best.node == (1, 1)
+    asked["suppressed"] = Suppressed.STARRED
+    found = search_table(decided(**asked), table, Silent())
+    assert found.best.node == (0, 2)
+    assert not found.result.is_safe((1, 1))
+    chosen = decided(**asked, node=(1, 1))
+    with pytest.raises(DiversityError, match="starred records as a class of their own"):
+        chosen_node(chosen, search_table(chosen, table, Silent()))
+    ours = classes_at(chosen, found.prepared, (1, 1), "ours")
+    assert ours.labels[-1] == ("*", "*")
+    assert ours.counts.sum() == a_table().rows
 
 
 def test_rounded_numbers_are_generalized_from_there():

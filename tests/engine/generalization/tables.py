@@ -184,7 +184,7 @@ def beside(table, others, least):
     return NonCentralizedDiversity(least, minimal_sets(holders, table.size))
 
 
-def brute_force(table, criteria, allowed=0, others=()):
+def brute_force(table, criteria, allowed=0, others=(), starred=False):
     """Return the safe nodes: every node's classes, each tested from the definition."""
     safe = np.zeros(table.lattice.shape, dtype=bool)
     narrowed = narrowed_by(others, range(table.size), table.values)
@@ -199,8 +199,8 @@ def brute_force(table, criteria, allowed=0, others=()):
             classes[tuple(public)][int(value)] += 1
             units[tuple(public)].add(unit)
         for public, each in classes.items():
-            each.units = len(units[public])
-        safe[node] = keeps(list(classes.values()), criteria, allowed, narrowed)
+            each.whose, each.units = units[public], len(units[public])
+        safe[node] = keeps(list(classes.values()), criteria, allowed, narrowed, starred)
     return safe
 
 
@@ -213,14 +213,22 @@ def narrowed_by(others, everything, values):
     return [set(everything).intersection(*choice) for choice in itertools.product(*tables)]
 
 
-def keeps(classes, criteria, allowed, narrowed):
+def keeps(classes, criteria, allowed, narrowed, starred=False):
     """Leave out the classes that violate until the rest satisfies the criteria by itself."""
-    rows = sum(each.total() for each in classes)
+    everything, all_classes = sum(classes, Counter()), classes
     while classes:
         whole = sum(classes, Counter())
         good = [c for c in classes if all(holds(each, c, whole, narrowed) for each in criteria)]
         if len(good) == len(classes):
-            return rows - whole.total() <= allowed
+            few = everything.total() - whole.total() <= allowed
+            gone = [one for one in all_classes if not any(one is each for each in good)]
+            if not (starred and few and gone):
+                return few
+            stars = sum(gone, Counter())
+            stars.units = len(set().union(*(each.whose for each in gone)))
+            return all(
+                holds(each, c, everything, narrowed) for each in criteria for c in (*good, stars)
+            )
         classes = good
     return False
 

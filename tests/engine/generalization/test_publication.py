@@ -16,6 +16,7 @@ from sfumato.engine.generalization.criteria import (
     RecursiveDiversity,
     Suppressed,
 )
+from sfumato.engine.generalization.publication import explain_no_solution
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import (
     PARAMETERS,
@@ -91,6 +92,17 @@ def test_starred_records_are_a_class_of_their_own_and_refused_where_they_break_t
     with pytest.raises(DiversityError, match="starred record") as raised:
         publish(table, frame, (1,), [KAnonymity(2)], suppression=0.1, suppressed=Suppressed.STARRED)
     assert "Leave these records out" in raised.value.remedy
+
+
+def test_where_only_starred_records_stand_in_the_way_it_is_advised_to_leave_them_out():
+    q = quasi("place", [0] * 6 + [1], [0, 1])
+    table = CodedTable((q,), np.array([0, 1, 2, 0, 1, 2, 0]), values_of(3))
+    asked = (table, [KAnonymity(2)])
+    assert search(*asked, Silent(), 0.2).safe.all()
+    assert not search(*asked, Silent(), 0.2, Suppressed.STARRED).safe.any()
+    why = explain_no_solution(*asked, 0.2, suppressed=Suppressed.STARRED)
+    assert why.advice[-1] == "Leave these records out instead of starring them."
+    assert why.dropping == (("place",),)
 
 
 def test_starred_records_that_satisfy_the_criteria_together_stay():

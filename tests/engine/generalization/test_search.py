@@ -61,6 +61,27 @@ def test_the_search_finds_what_brute_force_finds(kind, suppression, table, choic
     assert found.safe_count == safe.sum()
 
 
+@pytest.mark.parametrize("kind", sorted(PARAMETERS))
+@given(table=coded_tables(), share=st.sampled_from([0.1, 0.3, 0.8]), several=st.integers(0, 3))
+@settings(max_examples=tried(25), deadline=None)
+def test_starred_records_satisfy_what_is_asked_as_a_class_of_their_own(kind, table, share, several):
+    criteria = [PARAMETERS[kind][0]]
+    if several:
+        units = np.random.default_rng(several).integers(0, table.rows // several + 2, table.rows)
+        table = replace(table, units=pd.factorize(units)[0])
+        criteria.append(KAnonymity(2, "household"))
+    starred = Suppressed.STARRED
+    try:
+        found = search(table, criteria, Silent(), share, starred)
+    except DiversityError:
+        assume(False)
+    allowed = int(share * table.rows + 1e-9)
+    assert np.array_equal(found.safe, brute_force(table, criteria, allowed, starred=True))
+    assert (found.safe <= search(table, criteria, Silent(), share).safe).all()
+    for node in found.safe_nodes()[:3]:
+        publish(table, source_frame(table), node, criteria, share, starred)
+
+
 @given(
     table=coded_tables(),
     seed=st.integers(0, 1000),

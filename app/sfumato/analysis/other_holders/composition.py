@@ -13,6 +13,9 @@ from sfumato.engine.core.errors import DiversityError, SfumatoError
 from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.generalization.coded import SUPPRESSED
+from sfumato.engine.generalization.criteria import Suppressed
+from sfumato.engine.generalization.grouping import totals
 from sfumato.engine.generalization.joint_criteria import SharedName, same_of_a_person
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import (
@@ -492,7 +495,7 @@ def plain(document: Document, found: Beside) -> dict[str, Any]:
 def classes_at(document: Document, prepared: Prepared, node: Node, name: str) -> HolderClasses:
     """Return the classes that our table shows at a node, as another holder's are.
 
-    Records that stand out are no part of them where few enough do to be left out.
+    Records that stand out are left out of them where few enough do, or are a class of their own.
     """
     coded, decided = prepared.coded, decided_in(document)
     classes = equivalence_classes(coded, node, prepared.criteria)
@@ -508,4 +511,7 @@ def classes_at(document: Document, prepared: Prepared, node: Node, name: str) ->
         for row in first[shown]
     )
     counts = np.asarray(classes.counts[shown].todense(), dtype=np.int64)
+    if not shown.all() and decided.suppressed is Suppressed.STARRED:
+        labels = (*labels, (SUPPRESSED,) * len(decided.quasi_identifiers))
+        counts = np.vstack([counts, totals(classes.counts[~shown])])
     return HolderClasses(name, decided.quasi_identifiers, labels, counts)

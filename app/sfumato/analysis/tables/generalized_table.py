@@ -140,8 +140,7 @@ def look(
     Parameters
     ----------
     document, searched, node
-        What is published; only what becomes of records that stand out, and what is known of the
-        population, may have changed since the search.
+        What is published; only what is known of the population may have changed since the search.
     known
         A population that was read before by the same hierarchies.
     context

@@ -127,6 +127,14 @@ class UnitCounts:
         records
             For each quasi-identifier, the ground code of one record of each class, shape (C,).
         """
+        return self._counted(node, records, np.arange(len(records[0])))
+
+    def together(self, node: Node, records: Sequence[IntArray]) -> int:
+        """Return how many units some classes of a node, at least one, have as one class."""
+        return int(self._counted(node, records, np.zeros(len(records[0]), dtype=np.intp))[0])
+
+    def _counted(self, node: Node, records: Sequence[IntArray], into: IntArray) -> Counts:
+        """Return the units of the classes that others, one or several, are counted into."""
         count = len(records[0])
         if not count:
             return np.zeros(0, dtype=np.int64)
@@ -135,6 +143,8 @@ class UnitCounts:
         classes = pd.Index(key[:count]).get_indexer(pd.Index(key[count:]))
         if self._hidden is not None:
             classes[self._hidden] = -1
+        classes = np.where(classes < 0, -1, into[classes])
+        count = int(into.max()) + 1
         total = np.zeros(count, dtype=np.int64)
         for places, units in self._read() if self._pairs is None else self._pairs:
             place = classes[places]
@@ -389,6 +399,13 @@ class Grouping:
         if self._units is None:
             return None
         return self._units.of(tuples.node, tuples.records(self._class_of(tuples)[1]))
+
+    def units_together(self, tuples: Tuples, chosen: IntArray) -> int | None:
+        """Return how many units the classes with these numbers have as one class."""
+        if self._units is None:
+            return None
+        examples = chosen if tuples.values is None else self._class_of(tuples)[1][chosen]
+        return self._units.together(tuples.node, tuples.records(examples))
 
     def frequencies(self, tuples: Tuples) -> scipy.sparse.csr_array:
         """Return the frequencies of each class of tuples that tell values apart, shape (C, m)."""

@@ -28,11 +28,11 @@ from sfumato.engine.generalization.coded import (
     summed,
 )
 from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity, Suppressed
-from sfumato.engine.generalization.grouping import frequencies, sizes, totals
+from sfumato.engine.generalization.grouping import frequencies, sizes
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import HolderClasses, minimal_sets
 from sfumato.engine.generalization.search import SearchResult, allowed_records, check_criteria
-from sfumato.engine.generalization.verdict import good_classes, kept_classes
+from sfumato.engine.generalization.verdict import broken_by_stars, kept_classes
 from sfumato.engine.table.repeated_units import UnitRows, count_units, units_among
 
 
@@ -157,33 +157,29 @@ def published_classes(
             rows=classes.suppressed,
             allowed=allowed,
         )
-    if suppressed is Suppressed.STARRED and classes.suppressed:
-        _check_starred(classes, criteria, table.counts)
+    broken = _broken_by(suppressed, classes, criteria)
+    if broken is not None:
+        raise DiversityError(
+            "With the {rows} starred {rows:record|records} as a class of their own the table"
+            " does not keep {criterion}.",
+            "Leave these records out instead of starring them.",
+            rows=classes.suppressed,
+            criterion=as_sentence(broken.title),
+        )
     return classes
 
 
-def _check_starred(
-    classes: EquivalenceClasses, criteria: Sequence[Criterion], whole: Integers
-) -> None:
-    """Refuse starred records that, as a class of their own, do not satisfy the criteria."""
-    starred = totals(classes.counts[~classes.kept])
-    joined = scipy.sparse.vstack(
-        [classes.counts[classes.kept], scipy.sparse.csr_array(starred[None])]
-    )
-    units = None
-    if classes.whose is not None:
-        gone = ~classes.kept_rows
-        hidden = sum(units_among(units, gone[rows]) for rows, units in classes.whose.parts())
-        units = np.append(classes.units[classes.kept], hidden)
-    for criterion in criteria:
-        if not good_classes([criterion], scipy.sparse.csr_array(joined), whole, units).all():
-            raise DiversityError(
-                "With the {rows} starred {rows:record|records} as a class of their own the table"
-                " does not keep {criterion}.",
-                "Leave these records out instead of starring them.",
-                rows=classes.suppressed,
-                criterion=as_sentence(criterion.title),
-            )
+def _broken_by(
+    suppressed: Suppressed, classes: EquivalenceClasses, criteria: Sequence[Criterion]
+) -> Criterion | None:
+    """Return a criterion that starred records, as a class of their own, do not satisfy."""
+    if suppressed is not Suppressed.STARRED or not classes.suppressed:
+        return None
+    if classes.whose is None:
+        return broken_by_stars(criteria, classes.counts, classes.kept)
+    gone = ~classes.kept_rows
+    hidden = sum(units_among(units, gone[rows]) for rows, units in classes.whose.parts())
+    return broken_by_stars(criteria, classes.counts, classes.kept, classes.units, hidden)
 
 
 @dataclass(frozen=True)
@@ -356,6 +352,8 @@ class NoSolution:
         group, gives a solution.
     without_holder
         Other holders without whose table there is a solution.
+    without_stars
+        Whether there is one once the starred records are left out instead.
     """
 
     rows: int
@@ -364,6 +362,7 @@ class NoSolution:
     failing: tuple[str, ...]
     dropping: tuple[tuple[str, ...], ...]
     without_holder: tuple[str, ...]
+    without_stars: bool = False
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -385,6 +384,8 @@ class NoSolution:
                     allowed=self.allowed,
                 )
             )
+        if self.without_stars:
+            advice.append(Sentence("Leave these records out instead of starring them."))
         advice += [
             Sentence("Without the table of {holder} there is a solution.", holder=holder)
             for holder in self.without_holder
@@ -397,6 +398,7 @@ def explain_no_solution(
     criteria: Sequence[Criterion],
     suppression: float = 0.0,
     holders: Sequence[HolderClasses] = (),
+    suppressed: Suppressed = Suppressed.DROPPED,
 ) -> NoSolution:
     """Return what stands in the way of a solution.
 
@@ -406,6 +408,8 @@ def explain_no_solution(
         What was searched without finding a safe node.
     holders
         The other holders' tables behind a `NonCentralizedDiversity`.
+    suppressed
+        What becomes of records that stand out.
 
     Raises
     ------
@@ -423,8 +427,9 @@ def explain_no_solution(
         standing_out,
         allowed,
         failing,
-        _droppings(table, criteria, allowed),
+        _droppings(table, criteria, allowed, suppressed),
         in_the_way,
+        suppressed is Suppressed.STARRED and _solved(table, criteria, allowed),
     )
 
 
@@ -433,8 +438,20 @@ def _standing_out(table: CodedTable, criteria: Sequence[Criterion]) -> int:
     return equivalence_classes(table, table.lattice.top, criteria).suppressed
 
 
+def _solved(
+    table: CodedTable,
+    criteria: Sequence[Criterion],
+    allowed: int,
+    suppressed: Suppressed = Suppressed.DROPPED,
+) -> bool:
+    """Return whether the highest levels are safe."""
+    classes = equivalence_classes(table, table.lattice.top, criteria)
+    few = classes.suppressed <= allowed and bool(classes.kept.any())
+    return few and _broken_by(suppressed, classes, criteria) is None
+
+
 def _droppings(
-    table: CodedTable, criteria: Sequence[Criterion], allowed: int
+    table: CodedTable, criteria: Sequence[Criterion], allowed: int, suppressed: Suppressed
 ) -> tuple[tuple[str, ...], ...]:
     """Return the smallest choices of quasi-identifiers that stand in the way."""
     several = [q.name for q in table.quasi_identifiers if q.sizes[-1] > 1]
@@ -442,7 +459,7 @@ def _droppings(
         found = tuple(
             names
             for names in itertools.combinations(several, number)
-            if _standing_out(_without(table, names), criteria) <= allowed
+            if _solved(_without(table, names), criteria, allowed, suppressed)
         )
         if found:
             return found

@@ -19,6 +19,9 @@ become fewer: both properties hold. For entropy and recursive diversity and for 
 not: a good class can be joined with one that had been left out, and turn bad. But a class that
 satisfies them has so many values at least (t-closeness: values with a share of 1 − t of the
 records), which survives growth. Nodes are searched by that first, and each that remains is tested.
+
+*Starring them.* Outlying records that stay, showing "*", are one more class. It shrinks as levels
+rise: where classes survive growth it is good at all levels below one at which it is.
 """
 
 from __future__ import annotations
@@ -34,7 +37,13 @@ from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.generalization.coded import CodedTable
-from sfumato.engine.generalization.criteria import Criterion, KAnonymity, Need, needs_of
+from sfumato.engine.generalization.criteria import (
+    Criterion,
+    KAnonymity,
+    Need,
+    Suppressed,
+    needs_of,
+)
 from sfumato.engine.generalization.distinct_rows import DistinctRows
 from sfumato.engine.generalization.grouping import Grouping, RolledUpTuples, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import (
@@ -118,6 +127,7 @@ def search(
     criteria: Sequence[Criterion],
     context: Context,
     suppression: float = 0.0,
+    suppressed: Suppressed = Suppressed.DROPPED,
 ) -> SearchResult:
     """Find every node that satisfies all criteria.
 
@@ -131,6 +141,8 @@ def search(
         Progress and cancelling.
     suppression
         The share of the records that may be left out, 0 to below 1, because they stand out.
+    suppressed
+        What becomes of them; starred ones are a class that has to satisfy the criteria as well.
 
     Returns
     -------
@@ -144,6 +156,7 @@ def search(
     """
     allowed = allowed_records(table, suppression)
     check_criteria(table, criteria, allowed)
+    starred = bool(allowed) and suppressed is Suppressed.STARRED
     if allowed and not all(criterion.survives_growth for criterion in criteria):
         # No node follows from others, since records may be left out. But part of what is asked
         # survives growth, and what fails by that fails.
@@ -154,8 +167,10 @@ def search(
             before = _NodeSearch(table, surviving, allowed, Part(context, 0.0, 0.5))
             before.by_properties()
             nodes = [node for node in nodes if before.safe[node]]
-        run = _NodeSearch(table, criteria, allowed, Part(context, 0.5, 1.0))
+        run = _NodeSearch(table, criteria, allowed, Part(context, 0.5, 1.0), starred)
         run.test_each(nodes)
+    elif starred:
+        run = _with_stars(table, criteria, allowed, context)
     else:
         run = _NodeSearch(table, criteria, allowed, context)
         run.by_properties()
@@ -163,6 +178,21 @@ def search(
     safe = np.ascontiguousarray(run.safe[real])
     context.report(1.0, "All nodes are settled")
     return SearchResult(table.names, table.lattice, safe, run.examined, run.followed)
+
+
+def _with_stars(
+    table: CodedTable, criteria: Sequence[Criterion], allowed: int, context: Context
+) -> _NodeSearch:
+    """Search where outlying records stay as a class of their own, and classes survive growth."""
+    few = _NodeSearch(table, criteria, allowed, Part(context, 0.0, 0.4))
+    few.by_properties()
+    none = _NodeSearch(table, criteria, 0, Part(context, 0.4, 0.6))
+    none.by_properties()
+    run = _NodeSearch(table, criteria, allowed, Part(context, 0.6, 1.0), starred=True)
+    run.by_stars(few.safe & ~none.safe)
+    run.safe |= none.safe
+    run.examined += few.examined + none.examined
+    return run
 
 
 def allowed_records(table: CodedTable, suppression: float) -> int:
@@ -198,9 +228,11 @@ class _NodeSearch:
         criteria: Sequence[Criterion],
         allowed: int,
         context: Context,
+        starred: bool = False,
     ) -> None:
         quasi = [each.with_one_group_on_top() for each in table.quasi_identifiers]
         needs = needs_of(criteria) | (Need.SIZES if allowed else Need.NOTHING)
+        self._starred = starred
         self._context = context
         self._criteria = tuple(criteria)
         self._allowed = allowed
@@ -228,6 +260,16 @@ class _NodeSearch:
             self._settle_within(self._rows, (None,) * len(self._quasi))
         else:
             self._settle_by_halves()
+
+    def by_stars(self, nodes: NodeSet) -> None:
+        """Settle nodes at which some records are starred, as few as may be.
+
+        Where classes survive growth, finer levels star these records and more. So their class
+        satisfies the criteria there if it does here.
+        """
+        self.unsafe = ~nodes
+        self._settle_by_halves()
+        self.safe &= nodes
 
     def test_each(self, nodes: list[Node]) -> None:
         """Test each of some nodes by itself, and conclude nothing about others."""
@@ -289,6 +331,10 @@ class _NodeSearch:
     def _settle(self, node: Node, tuples: Tuples, witnesses: bool) -> None:
         """Test a node, and mark all that follows from it."""
         verdict = self._judge(tuples)
+        if self._starred:
+            settled = (self.safe, at_most) if verdict.safe else (self.unsafe, at_least)
+            settled[0][settled[1](node)] = True
+            return
         if verdict.safe:
             self.safe[at_least(node)] = True
             return
@@ -310,7 +356,7 @@ class _NodeSearch:
         """Test the tuples of one node."""
         self.examined += 1
         self._report()
-        return judge(self._grouping, tuples, self._criteria, self._allowed)
+        return judge(self._grouping, tuples, self._criteria, self._allowed, self._starred)
 
     def _report(self) -> None:
         """Say how much of the lattice is settled."""

@@ -28,6 +28,7 @@ from sfumato.engine.generalization.criteria import (
     ClassesToJudge,
     Criterion,
     Need,
+    SetArray,
     needs_of,
     words_for,
 )
@@ -74,6 +75,7 @@ def judge(
     tuples: Tuples,
     criteria: Sequence[Criterion],
     allowed: int,
+    starred: bool = False,
 ) -> Verdict:
     """Judge a node.
 
@@ -85,6 +87,8 @@ def judge(
         At least one.
     allowed
         How many records may be left out.
+    starred
+        Whether they stay as one more class, which has to satisfy the criteria like the others.
 
     Returns
     -------
@@ -93,29 +97,62 @@ def judge(
         until what remains satisfies the criteria by itself.
     """
     left_out, violating = 0, np.zeros(0, dtype=np.intp)
+    sets: SetArray | None = None
     for classes, examples in grouping.classes(tuples):
         bad = np.flatnonzero(~satisfies(criteria, classes))
         if len(bad):
             left_out += int(classes.known_sizes()[bad].sum())
             violating = np.concatenate([violating, examples[bad]])
+            if classes.sets is not None:
+                sets = np.bitwise_or.reduce(classes.sets[bad], axis=0, keepdims=True)
             if left_out > allowed:
                 return Verdict(False, left_out, violating)
+    good = True
     if left_out and tuples.values is not None:
-        left_out = _left_out(grouping, tuples, criteria)
+        # When the rest has to satisfy the criteria by itself.
+        counts, units = grouping.frequencies(tuples), grouping.units(tuples)
+        kept = kept_classes(criteria, counts, totals(counts), units)
+        left_out = int(sizes(counts)[~kept].sum())
+        if starred and left_out <= allowed:
+            together = grouping.units_together(tuples, np.flatnonzero(~kept))
+            good = broken_by_stars(criteria, counts, kept, units, together or 0) is None
+    elif left_out and starred:
+        together = grouping.units_together(tuples, violating)
+        counted = None if together is None else partial(np.greater_equal, [together])
+        stars = ClassesToJudge(np.array([left_out]), sets, None, None, counted)
+        good = bool(satisfies(criteria, stars).all())
     # With nothing left there is no table to publish.
-    safe = left_out <= allowed and left_out < int(tuples.sizes.sum())
+    safe = good and left_out <= allowed and left_out < int(tuples.sizes.sum())
     return Verdict(safe, left_out, violating)
 
 
-def _left_out(
-    grouping: Grouping,
-    tuples: Tuples,
+def broken_by_stars(
     criteria: Sequence[Criterion],
-) -> int:
-    """Return how many records are left out when the rest has to satisfy the criteria by itself."""
-    counts = grouping.frequencies(tuples)
-    kept = kept_classes(criteria, counts, totals(counts), grouping.units(tuples))
-    return int(sizes(counts)[~kept].sum())
+    counts: scipy.sparse.csr_array,
+    kept: Flags,
+    units: Integers | None = None,
+    together: int = 0,
+) -> Criterion | None:
+    """Return a criterion that fails once outlying records are starred, as one more class.
+
+    Parameters
+    ----------
+    criteria
+        At least one.
+    counts
+        Frequencies of the sensitive values in each class, shape (C, m).
+    kept
+        Which classes are published as they are, shape (C,); not all of them.
+    units, together
+        The units of each class, shape (C,), and those of all others than the kept ones as one
+        class; None where rows stand alone.
+    """
+    starred = scipy.sparse.csr_array(totals(counts[~kept])[None])
+    joined = scipy.sparse.csr_array(scipy.sparse.vstack([counts[kept], starred]))
+    shown = None if units is None else np.append(units[kept], together)
+    whole = totals(counts)
+    broken = (one for one in criteria if not good_classes([one], joined, whole, shown).all())
+    return next(broken, None)
 
 
 def kept_classes(

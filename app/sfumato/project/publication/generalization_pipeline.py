@@ -16,7 +16,11 @@ from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.coded import CodedTable
-from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity
+from sfumato.engine.generalization.criteria import (
+    Criterion,
+    NonCentralizedDiversity,
+    Suppressed,
+)
 from sfumato.engine.generalization.joint_criteria import (
     AlignedDiversity,
     LargestBelief,
@@ -227,8 +231,15 @@ def _safe(prepared: Prepared, suppression: float, context: Context) -> SearchRes
     """Return the nodes that keep everything asked, beside the others' tables as well."""
     joint = any(map(is_joint, prepared.criteria))
     searching = Part(context, 0.0, 0.6 if joint else 1.0)
-    result = search(prepared.coded, prepared.criteria, searching, suppression)
+    suppressed = prepared.decided.suppressed
+    result = search(prepared.coded, prepared.criteria, searching, suppression, suppressed)
     return heeding_others(prepared, result, Part(context, 0.6, 1.0))
+
+
+def _explained(prepared: Prepared, suppression: float) -> NoSolution:
+    """Return what stands in the way of a solution."""
+    asked, suppressed = prepared.criteria, prepared.decided.suppressed
+    return explain_no_solution(prepared.coded, asked, suppression, prepared.holders, suppressed)
 
 
 def chosen_node(document: Document, searched: Searched) -> Node:
@@ -247,6 +258,8 @@ def chosen_node(document: Document, searched: Searched) -> Node:
                 "Choose a node again.",
             )
         if not searched.result.is_safe(decided.node):
+            if decided.suppressed is Suppressed.STARRED:
+                published_rows(searched.prepared, decided.node)  # says so of starred records
             raise DiversityError(
                 "The chosen levels don't satisfy the criteria any more.",
                 "Choose a safe node.",
@@ -270,8 +283,7 @@ def refuse_no_solution(document: Document, searched: Searched) -> None:
     """
     if searched.best is not None:
         return
-    prepared, suppression = searched.prepared, decided_in(document).suppression
-    why = explain_no_solution(prepared.coded, prepared.criteria, suppression, prepared.holders)
+    why = _explained(searched.prepared, decided_in(document).suppression)
     usual = "Ask for less, add a level to a hierarchy, or let more records be left out."
     raise DiversityError(
         "No generalization satisfies the criteria.",
@@ -407,12 +419,10 @@ def find(document: Document, table: BatchedTable, context: Context) -> PipelineR
     except DiversityError as problem:
         found = None
         with suppress(DiversityError):  # the problem itself explains then
-            found = explain_no_solution(
-                prepared.coded, prepared.criteria, suppression, prepared.holders
-            )
+            found = _explained(prepared, suppression)
         return PipelineResult(prepared, None, problem.with_traceback(None), found)
     best = choose(prepared.coded, result, prepared.criteria, Part(context, 0.8, 0.95))
     why = None
     if best is None:
-        why = explain_no_solution(prepared.coded, prepared.criteria, suppression, prepared.holders)
+        why = _explained(prepared, suppression)
     return PipelineResult(prepared, Searched(prepared, result, best), None, why)

@@ -242,6 +242,7 @@ def question_of(document: Document) -> tuple[object, ...]:
         decided.quasi_identifiers,
         decided.criteria,
         decided.suppression,
+        decided.suppressed,
         others=decided.others,
         public_counts=decided.public_counts,
     )
