@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.coarsening.views import with_levels, with_statement
-from sfumato.analysis.readiness.readiness import examine
+from sfumato.analysis.readiness.readiness import examine, mended
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import Binning, Domain, Role
 from sfumato.engine.core.errors import LadderError, PolicyError
@@ -66,6 +66,25 @@ def test_the_check_before_a_release_tells_of_views_that_cross(tmp_path):
         found = examine(second, columns, known, project.releases, Silent())
     for each in found:
         assert any(CROSSING in str(one.sentence) for one in each.standing), each.recipient
+
+
+@pytest.mark.parametrize("edition", ["ab", "cd"])
+def test_a_view_that_crosses_is_made_as_coarse_as_those_before_by_one_remedy(tmp_path, edition):
+    document = replace(in_bins(), record_key="person")
+    first, second = seen(document, age=2, zip=1), seen(document, age=1, zip=2)
+    second = replace(second, source=replace(second.source, digest=edition * 32))
+    with new_project(tmp_path, first) as project:
+        release(project, tmp_path / "first", "Public C")
+        columns, known = LeavingColumns(a_table(), project.keys), attributes_of(second, a_table())
+        examined = examine(second, columns.of(second), known, project.releases, Silent())
+        (public,) = (each for each in examined if each.recipient == "Public C")
+        (found,) = (one for one in public.findings if CROSSING in str(one.sentence))
+        (remedy,) = found.remedies
+        assert remedy.words == "Show age at level 2 to Public C"
+        project.save_document(mended(second, remedy))
+        made = (project, in_batches(a_table()), "Public C", tmp_path / "second", "csv")
+        make_release(*made, Silent())
+        assert len(project.releases) == 2
 
 
 def test_the_check_before_a_release_tells_of_a_domain_that_changed(tmp_path):

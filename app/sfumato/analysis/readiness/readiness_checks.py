@@ -46,7 +46,7 @@ from sfumato.analysis.readiness.column_checks import (
     told_reasons,
     unmet_levels,
 )
-from sfumato.analysis.readiness.sufficing_remedy import sufficing_drop
+from sfumato.analysis.readiness.sufficing_remedy import as_coarse_as_released, sufficing_drop
 from sfumato.analysis.readiness.worth_checks import worth_of_columns
 from sfumato.analysis.shown_columns import SMALL, ClassCounts, ColumnView, look_of
 from sfumato.analysis.unperturbed.open_figures import in_views
@@ -569,9 +569,12 @@ def contradictions(decided: Decided) -> Iterator[Finding]:
     with suppress(PolicyError):  # another check says what is wrong with the views
         coarsening = coarsening_of(document, recipient)
         given = document.source, recipient.name, coarsening, releases
-        for sentence in crossing_views(document, None, *given).values():
-            words = Sentence("{sentence}.", sentence=sentence)
-            yield Finding("Released before", Severity.GRAVE, words, (sentence,), asks=False)
+        crossing = crossing_views(document, None, *given)
+        remedies = as_coarse_as_released(decided, coarsening) if crossing else ()
+        for sentence in crossing.values():
+            words, facts = Sentence("{sentence}.", sentence=sentence), (sentence,)
+            told = ("Released before", Severity.GRAVE, words, facts)
+            yield Finding(*told, remedies=remedies, asks=False)
     for title, found in (
         ("Released before", decided.beside.exposed),
         ("Exact by-products", exact_byproducts(document)),

@@ -1,14 +1,27 @@
-"""The one remedy that leaves nobody unique, where none that changes a few columns does."""
+"""Remedies that suffice by themselves, where none that changes a few columns does.
+
+One leaves nobody unique; one lets a view stand beside those of earlier releases.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.analysis.findings import Examined, Remedy, RemedyKind, unique_then
+from sfumato.analysis.coarsening.views import with_levels
+from sfumato.analysis.findings import (
+    Decided,
+    Examined,
+    Remedy,
+    RemedyKind,
+    said_together,
+    unique_then,
+)
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.coded import QuasiIdentifier
@@ -16,7 +29,8 @@ from sfumato.engine.generalization.distinct_rows import DistinctRows
 from sfumato.engine.generalization.many_columns import nodes_of_many
 from sfumato.engine.generalization.views import Demand
 from sfumato.engine.table.combinations import marks_of
-from sfumato.project.release.views import cell_costs
+from sfumato.project.release.release_compatibility import coarsening_at, crossing_views
+from sfumato.project.release.views import Coarsening, cell_costs, coarsening_of, quasi_identifiers
 
 _MOST_ROWS: Final = 1 << 18
 """Of longer tables, nothing is searched while somebody waits."""
@@ -85,3 +99,37 @@ def _all_or_nothing(name: str, codes: npt.NDArray[np.integer]) -> QuasiIdentifie
         ground = np.where(codes < 0, np.int32(codes.max() + 1), codes)
     values = np.arange(int(ground.max(initial=0)) + 1)
     return QuasiIdentifier(name, ground, (values, np.zeros_like(values)))
+
+
+def as_coarse_as_released(decided: Decided, coarsening: Coarsening | None) -> tuple[Remedy, ...]:
+    """Return what shows each column as coarsely as every earlier release did; empty if in vain.
+
+    Parameters
+    ----------
+    decided
+        For whom, and what was released.
+    coarsening
+        Their view, which crosses an earlier one; None for quasi-identifiers as they are.
+    """
+    document, whose, releases = decided.document, decided.recipient.name, decided.releases
+    earlier = [coarsening_at(each) for each in releases if each.counts and not each.is_publication]
+    views = [view for view in (coarsening, *earlier) if view is not None]
+    parts = list[Remedy]()
+    try:
+        for name in quasi_identifiers(document):
+            level = max((view.level(name) for view in views), default=0)
+            if level > (0 if coarsening is None else coarsening.level(name)):
+                document, others = with_levels(document, whose, {name: level})
+                raised = (RemedyKind.RAISE, "", name)
+                parts.append(Remedy(*raised, recipient=whose, level=level, followed=others))
+        view = coarsening_of(document, document.recipient(whose))
+    except SfumatoError:
+        return ()
+    if not parts or crossing_views(document, None, document.source, whose, view, releases):
+        return ()
+    words = Sentence("{deeds}", deeds=said_together(parts))
+    if len(parts) == 1:
+        return (replace(parts[0], words=words),)
+    names = tuple(one.column for one in parts)
+    together = (RemedyKind.TOGETHER, words, names[0])
+    return (Remedy(*together, columns=names, parts=tuple(parts)),)
