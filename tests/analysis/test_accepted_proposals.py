@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 from sfumato.analysis.coarsening.views import (
     find_views,
+    levels_found_anew,
     with_proposed_hierarchies,
     with_proposed_ks,
 )
@@ -20,8 +22,9 @@ from sfumato.analysis.findings import Finding, Remedy, RemedyKind
 from sfumato.analysis.readiness.readiness import examine, looked_at, mended
 from sfumato.analysis.readiness.verdicts import Readiness
 from sfumato.engine.core.columns import Kind, Role
-from sfumato.engine.core.progress import Silent
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.mechanisms import mechanism_called, recommended, serving
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.proposals import proposals
 from sfumato.engine.table.table import Table
@@ -60,7 +63,8 @@ EXPECTED = {
 }
 """The kinds of remedies that are offered on each table."""
 RECIPIENTS = ("Ministry", "Institute", "Public")
-NOISE = KeyedNoise.passing()
+KEYS = KeyRing(bytes(range(32)))
+NOISE = KeyedNoise(KEYS)
 
 
 def survey() -> pd.DataFrame:
@@ -169,6 +173,10 @@ def with_views(document: Document, table: Table) -> Document:
     return find_views(document, in_batches(table), Silent())
 
 
+def levels_of(table: Table, document: Document, context: Context) -> Document:
+    return levels_found_anew(document, in_batches(table), KEYS, context)
+
+
 def findings(document: Document, table: Table, project: ProjectFile) -> tuple[Readiness, ...]:
     check_policy(document)
     return examine(*_examined(document, table, project), (), Silent())
@@ -245,7 +253,9 @@ def every_remedy(start: Document, table: Table, folder: Path) -> set[RemedyKind]
             if remedy.deed is RemedyKind.READ:
                 after, other = read_again(remedy, start)
             else:
-                after, other = mended(start, remedy, MemorySurvey(table), NOISE, Silent()), table
+                source, found_anew = MemorySurvey(table), partial(levels_of, table)
+                after = mended(start, remedy, source, NOISE, Silent(), found_anew)
+                other = table
             now = findings(after, other, project)
             # Rows of a unit may leave too little of a stated loss, and views count units from then
             # on: the check says so, with remedies of its own.
@@ -353,10 +363,18 @@ def undone_view() -> tuple[Document, Table]:
     return replace(document, source=TableSource("/data/table.csv", "ab" * 32, table.rows)), table
 
 
+def outside_the_classes() -> tuple[Document, Table]:
+    """The ward tells a few visits apart, and is in no view."""
+    document, table = accepted("visits as rows")
+    ward = replace(document.column("ward"), role=Role.INSENSITIVE)
+    return with_views(document.with_column(ward), table), table
+
+
 SITUATIONS = {
     "rows in the table's order": (in_table_order, {RemedyKind.RANDOM_ORDER}),
     "views that are broken": (broken_views, {RemedyKind.RAISE}),
     "views that are undone": (undone_view, {RemedyKind.TOGETHER}),
+    "a column outside the classes": (outside_the_classes, {RemedyKind.CLASSES}),
     "limits that are tight": (tight_limits, {RemedyKind.MECHANISM}),
     "a loss that can't be met": (one_loss_for_all_rows, {RemedyKind.LEVEL}),
 }

@@ -81,6 +81,52 @@ def test_releases_by_a_plan_are_made_and_keep_their_classes(tmp_path, name):
             assert smallest_class(data, open_names) >= recipient.view.k
 
 
+def with_a_ward(wards: list[str]) -> tuple[Document, Table]:
+    """Return a table of two quasi-identifiers, beside a ward that nobody is said to know."""
+    places = range(len(wards))
+    frame = pd.DataFrame(
+        {
+            "sex": ["fm"[place % 2] for place in places],
+            "region": [("north", "south")[place // 2 % 2] for place in places],
+            "ward": wards,
+            "diagnosis": [("flu", "fracture", "burn")[place % 3] for place in places],
+        }
+    )
+    document, table = opened(frame)
+    roles = {"ward": Role.INSENSITIVE, "diagnosis": Role.SENSITIVE}
+    columns = [replace(spec, role=roles.get(spec.name, spec.role)) for spec in document.columns]
+    return replace(document, columns=tuple(columns)), table
+
+
+def test_an_insensitive_column_that_singles_out_a_few_is_coarsened_with_the_others(tmp_path):
+    """Leaving it out would cost all of it, because of four of 400 records."""
+    wards = ["surgery"] * 160 + ["medicine"] * 160 + ["children"] * 76 + ["eyes"] * 4
+    document, table = with_a_ward(wards)
+    path = tmp_path / "made.sfumato"
+    with ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon) as project:
+        plan = propose_plan(document, in_batches(table), project.keys, (), Silent())
+        project.save_document(plan.document)
+        bundle = make_release(
+            project, in_batches(table), "Trusted partner", tmp_path / "out", "csv", Silent()
+        )
+    told = [str(one.told) for one in plan.steps]
+    assert "Treat ward as a quasi-identifier too." in told
+    assert not any(one.startswith(("Drop", "Left out")) for one in told)
+    data = pd.read_csv(bundle.path / "data.csv", dtype=str, keep_default_na=False)
+    assert smallest_class(data, ["sex", "region", "ward"]) >= 5
+    assert data["ward"].isin(wards[:396]).mean() > 0.9
+
+
+@pytest.mark.slow
+def test_a_column_is_not_coarsened_where_the_others_would_lose_as_much():
+    wards = [f"ward {place // 5}" for place in range(400)]
+    document, table = with_a_ward(wards)
+    plan = propose_plan(document, in_batches(table), KeyRing(bytes(range(32))), (), Silent())
+    told = [str(one.told) for one in plan.steps]
+    assert not any(one.startswith("Treat ward") for one in told)
+    assert all(one.hidden < 0.05 for each in plan.worth for one in each.details)
+
+
 @pytest.mark.slow
 def test_a_year_that_all_rows_share_hides_no_date_from_the_first_recipient():
     """Of the clinic's dates of 2025 the year tells nothing, and what lies below it something."""

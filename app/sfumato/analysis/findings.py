@@ -74,6 +74,8 @@ class RemedyKind(StrEnum):
     RANDOM_ORDER = "random order"
     PROTECT = "protect"
     COARSEN = "coarsen"
+    CLASSES = "show in classes"
+    """Columns become quasi-identifiers, and all levels are found anew."""
     UNIT = "protect by unit"
     RAISE = "raise level"
     TOGETHER = "together"
@@ -88,6 +90,7 @@ class RemedyKind(StrEnum):
         return self in (
             RemedyKind.PROTECT,
             RemedyKind.COARSEN,
+            RemedyKind.CLASSES,
             RemedyKind.UNIT,
             RemedyKind.MECHANISM,
         )

@@ -44,6 +44,7 @@ from sfumato.project.release.views import (
     check_view,
     coarsening_of,
     coded,
+    in_chain,
     quasi_identifiers,
 )
 
@@ -273,10 +274,32 @@ def raised_levels(examined: Examined, before: int) -> tuple[Remedy, ...]:
     for one in options:
         looks = {look.name: look for look in examined.shown}
         after = counted_with(examined, one.view, looks)
-        if after.unique < before:
+        if after.unique < before and not _breaks_others(examined, {one.column: one.level}):
             remedy = _raise(examined, one, "unique", before, after.unique, after.error)
             found.append((after.unique, remedy))
     return tuple(remedy for _, remedy in sorted(found, key=lambda each: each[0]))
+
+
+def _breaks_others(examined: Examined, levels: Mapping[str, int]) -> bool:
+    """Whether other levels of a recipient's view keep whoever is trusted less from a release.
+
+    What is hidden from one is hidden from all who are trusted less, whose classes may get too
+    small by that though their levels stay.
+    """
+    document, columns = examined.document, examined.columns
+    name = examined.recipient.name
+    changed, _ = with_levels(document, name, levels)
+    chain = in_chain(changed)
+    for each in chain[[one.name for one in chain].index(name) + 1 :]:
+        coarsening = coarsening_of(changed, each)
+        assert coarsening is not None
+        counted, rows = _rows_before(changed, columns, coarsening)
+        try:
+            check_view(_seen_in(changed, columns, coarsening, counted, rows))
+        except DiversityError:
+            today = replace(examined, recipient=document.recipient(each.name))
+            return not is_broken(today)
+    return False
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ from sfumato.project.release.views import (
     quasi_identifiers,
 )
 
+FEW_COLUMNS: Final = 10
+"""Of up to so many quasi-identifiers single cells are tried: of more, few cells would be left."""
 _AMONG: Final = 5
 """The k proposed for whoever is trusted more: the check before a release asks for no less."""
 _OUTSIDE: Final = 20
@@ -397,6 +399,22 @@ def find_views(
         levels = dict(zip(names, node, strict=True))
         document = _with_rule(document, each.name, replace(_rule(each), levels=levels))
     return document
+
+
+def levels_found_anew(
+    document: Document,
+    table: BatchedTable,
+    keys: KeyRing,
+    context: Context,
+    *,
+    evenly: bool = False,
+) -> Document:
+    """Return the document with the levels that lose least in the rows that leave.
+
+    Raises the errors of `released_rows` and `find_views`.
+    """
+    left = released_rows(document, table, keys, Part(context, 0.0, 0.2))
+    return find_views(document, left, Part(context, 0.2, 1.0), evenly=evenly)
 
 
 def with_statement(

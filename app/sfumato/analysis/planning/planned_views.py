@@ -9,12 +9,18 @@ level where all that is asked can be kept so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
 from sfumato.analysis.coarsening.view_checks import seen_by, shown_to
-from sfumato.analysis.coarsening.views import find_views, with_cells, with_level, with_statement
+from sfumato.analysis.coarsening.views import (
+    FEW_COLUMNS,
+    find_views,
+    with_cells,
+    with_level,
+    with_statement,
+)
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.utility.worth import DetailKept, details_kept
 from sfumato.engine.core.errors import SfumatoError
@@ -22,10 +28,9 @@ from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.batched_table import BatchedTable
+from sfumato.project.release.groups import public_names
 from sfumato.project.release.views import cell_costs, check_view, in_chain, quasi_identifiers
 
-MOST_COLUMNS: Final = 10
-"""Single cells are tried for up to so many quasi-identifiers: of more, few cells would be left."""
 MOST_ROWS: Final = 100_000
 """Of longer tables, the levels stay: to find cells takes longer there than somebody waits."""
 _TRIED: Final = (0.1, 0.2)
@@ -33,11 +38,11 @@ _TRIED: Final = (0.1, 0.2)
 _LEAST_TRUSTED: Final = 2.0
 """So many times the share goes to whoever is trusted least, whose classes are larger."""
 
-_Looked = Callable[[Document], tuple[Document, ShownColumns, Mapping[str, Attribute]]]
+LooksAt = Callable[[Document], tuple[Document, ShownColumns, Mapping[str, Attribute]]]
 
 
 def views_keeping_most(
-    document: Document, rows: BatchedTable, looked: _Looked, context: Context
+    document: Document, rows: BatchedTable, looked: LooksAt, context: Context
 ) -> tuple[Document, bool]:
     """Return the document with the views that keep most, and whether they were found evenly.
 
@@ -57,7 +62,7 @@ def views_keeping_most(
     SfumatoError
         If the rows don't fit the document.
     """
-    if len(quasi_identifiers(document)) > MOST_COLUMNS or rows.rows > MOST_ROWS:
+    if len(quasi_identifiers(document)) > FEW_COLUMNS or rows.rows > MOST_ROWS:
         return document, False
     now = _kept(document, looked)
     better: list[tuple[tuple[int, float], Document]] = []
@@ -80,7 +85,7 @@ def views_keeping_most(
     return document, False
 
 
-def _showing_all(document: Document, looked: _Looked) -> Document:
+def _showing_all(document: Document, looked: LooksAt) -> Document:
     """Return the document with something shown of each column that is hidden from the first.
 
     The search goes down one level after the other, as long as each gains: it never passes one at
@@ -98,7 +103,7 @@ def _showing_all(document: Document, looked: _Looked) -> Document:
     return document
 
 
-def _shown_at(document: Document, name: str, level: int, looked: _Looked) -> Document | None:
+def _shown_at(document: Document, name: str, level: int, looked: LooksAt) -> Document | None:
     """Return the document with a column at a level that shows the first something of it.
 
     Whoever is trusted least sees it too, where that can be released; None where none can.
@@ -113,7 +118,7 @@ def _shown_at(document: Document, name: str, level: int, looked: _Looked) -> Doc
     return None
 
 
-def can_be_released(document: Document, looked: _Looked) -> bool:
+def can_be_released(document: Document, looked: LooksAt) -> bool:
     """Return whether every recipient's view holds what is asked of it."""
     document, columns, _ = looked(document)
     try:
@@ -125,7 +130,7 @@ def can_be_released(document: Document, looked: _Looked) -> bool:
     return True
 
 
-def _kept(document: Document, looked: _Looked) -> tuple[int, float]:
+def _kept(document: Document, looked: LooksAt) -> tuple[int, float]:
     """Return how many columns hide nothing whole from the first recipient, and all detail kept."""
     document, columns, _ = looked(document)
     names, kept = quasi_identifiers(document), 0.0
@@ -136,7 +141,21 @@ def _kept(document: Document, looked: _Looked) -> tuple[int, float]:
     return -len(_hidden(document, looked)), round(kept, 9)
 
 
-def _hidden(document: Document, looked: _Looked) -> tuple[str, ...]:
+def detail_kept_of(document: Document, names: Iterable[str], looked: LooksAt) -> float:
+    """Return how much of columns' detail leaves for all recipients together, 1 for each whole one.
+
+    What is left out keeps nothing.
+    """
+    document, columns, _ = looked(document)
+    leaving = set(names).intersection(public_names(document))
+    kept = 0.0
+    for recipient in document.recipients:
+        found = _details(document, recipient, columns)
+        kept += sum(found[name].kept if name in found else 1.0 for name in leaving)
+    return round(kept, 9)
+
+
+def _hidden(document: Document, looked: LooksAt) -> tuple[str, ...]:
     """Return the columns of which the first recipient learns nothing."""
     document, columns, _ = looked(document)
     found = _details(document, document.recipients[0], columns)

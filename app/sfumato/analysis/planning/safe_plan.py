@@ -10,14 +10,16 @@ what the others have to weigh, and each of them takes seconds where columns are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from copy import copy as copied
 from dataclasses import replace
 from typing import Any, Final
 
 from sfumato.analysis.coarsening.columns_left import kept_columns
 from sfumato.analysis.coarsening.undone_views import undone_views
 from sfumato.analysis.coarsening.views import (
-    find_views,
+    FEW_COLUMNS,
+    levels_found_anew,
     released_rows,
     with_importance,
     with_proposed_hierarchies,
@@ -33,8 +35,8 @@ from sfumato.analysis.findings import (
 )
 from sfumato.analysis.planning.board import Gauges, beside_open_columns, gauges_of
 from sfumato.analysis.planning.planned_views import (
-    MOST_COLUMNS,
     can_be_released,
+    detail_kept_of,
     views_keeping_most,
 )
 from sfumato.analysis.readiness.column_checks import told_reasons
@@ -247,13 +249,34 @@ def propose_plan(
     planner.protect(source, Part(context, 0.15, 0.35))
     planner.coarsen(source, Part(context, 0.35, 0.5))
     planner.document = measured_for_unit(planner.document, source, KeyedNoise(keys))
-    after = planner.mend(source, Part(context, 0.5, 0.9))
+    planner, after = _better_of_two(planner, source, Part(context, 0.5, 0.9))
     planner.tell_views()
     seen = planner.seen(Part(context, 0.9, 0.94))
     worth = weigh_worth(*seen, Part(context, 0.94, 0.98), KeyedNoise(keys))
     gauges = planner.gauges(Part(context, 0.98, 1.0))
     steps = tuple(planner.steps)
     return SafePlan(planner.document, steps, before, after, tuple(worth), gauges_before, gauges)
+
+
+def _better_of_two(
+    planner: _Planner, source: Survey, context: Context
+) -> tuple[_Planner, tuple[Readiness, ...]]:
+    """Return how the plan goes on, and what is found then.
+
+    More quasi-identifiers leave less of each. Where the plan made any of other columns, it is tried
+    without that too, and is so unless that leaves more detail.
+    """
+    other = planner.without(RemedyKind.CLASSES)
+    names = [one.name for one in planner.document.columns]
+    after = planner.mend(source, Part(context, 0.0, 0.5))
+    if RemedyKind.CLASSES not in planner.taken:
+        return planner, after
+    left = other.mend(source, Part(context, 0.5, 1.0))
+    here, there = (
+        (-_standing(found), one.detail_of(names))
+        for one, found in ((planner, after), (other, left))
+    )
+    return (planner, after) if here > there else (other, left)
 
 
 class _Planner:
@@ -274,10 +297,22 @@ class _Planner:
         self._had_many, self._names_important = False, False
         self._decided = frozenset(one.key for one in document.policy)
         self._protecting: tuple[PlanStep, ...] = ()
+        self._without = frozenset[RemedyKind]()
+        self.taken = frozenset[RemedyKind]()
         # In rows that are at hand, what was found of columns that stay is not looked for again.
         at_hand = table.rows <= table.most_sampled
         self._leaving = LeavingColumns(table.in_memory(context), keys) if at_hand else None
         self.report: Callable[[float, str], None] = context.report
+
+    def without(self, kind: RemedyKind) -> _Planner:
+        """Return a planner at the same place that takes no remedy of a kind."""
+        other = copied(self)
+        other.steps, other._without = [*self.steps], frozenset({kind})
+        return other
+
+    def detail_of(self, names: Sequence[str]) -> float:
+        """Return how much of columns' detail the plan leaves."""
+        return detail_kept_of(self.document, names, self._looked)
 
     def _tell(self, words: str, **details: object) -> None:
         self.steps.append(PlanStep(Sentence(words, **details)))
@@ -415,7 +450,7 @@ class _Planner:
             return
         self._viewless = frozenset(one.name for one in document.recipients if one.view is None)
         document, added = with_proposed_hierarchies(document, source)
-        self._had_many = len(quasi_identifiers(document)) > MOST_COLUMNS
+        self._had_many = len(quasi_identifiers(document)) > FEW_COLUMNS
         document = self._with_important(document)
         attributes = attributes_in(document, self._table, self._keys, Part(context, 0.0, 0.4))
         document = with_proposed_ks(document, attributes, self._table)
@@ -428,7 +463,7 @@ class _Planner:
         """Return the document in which the best known of many columns are kept before others."""
         names = quasi_identifiers(document)
         important = best_known(names)
-        if document.importance is not None or len(names) <= MOST_COLUMNS or not important:
+        if document.importance is not None or len(names) <= FEW_COLUMNS or not important:
             return document
         words = "Important, so that something of them is kept before others: {columns}."
         self._tell(words, columns=listed(important))
@@ -437,8 +472,7 @@ class _Planner:
 
     def _with_views(self, document: Document, context: Context) -> Document:
         """Return the document with levels found."""
-        left = released_rows(document, self._table, self._keys, Part(context, 0.0, 0.2))
-        return find_views(document, left, Part(context, 0.2, 1.0), evenly=self._evenly)
+        return levels_found_anew(document, self._table, self._keys, context, evenly=self._evenly)
 
     def choose_cells(self, context: Context) -> bool:
         """Suppress single cells where more is kept so; return whether the views are others now."""
@@ -491,7 +525,7 @@ class _Planner:
         self._tell("Quasi-identifiers in classes of at least: {ks}.", ks=listed(classes))
         if any(view is not None and view.cells for _, view in views):
             self._tell("Single cells are suppressed: whole columns would tell less.")
-        elif len(quasi_identifiers(self.document)) <= MOST_COLUMNS:
+        elif len(quasi_identifiers(self.document)) <= FEW_COLUMNS:
             left = released_rows(self.document, self._table, self._keys, Silent())
             kept = kept_columns(self.document, left, Silent())
             self.steps += [] if kept is None else map(PlanStep, kept.sentences)
@@ -503,7 +537,7 @@ class _Planner:
         What the custodian named as important stays, and shows "*"; what the plan did, until then.
         """
         known = quasi_identifiers(self.document)
-        few = len(known) <= MOST_COLUMNS
+        few = len(known) <= FEW_COLUMNS
         if not self._viewless or (few and known != self._weighed):
             return False
         left = released_rows(self.document, self._table, self._keys, Silent())
@@ -548,13 +582,14 @@ class _Planner:
             words = "Trying remedies for {count} {count:danger|dangers}"
             part.report(0.0, Sentence(words, count=standing))
             best = None
-            for remedies in _remedies(found):
+            for remedies in _remedies(found, self._without):
                 best = self._best_of(remedies, source, noise, checks)
                 if best is not None and _standing(best.found) < standing:
                     break
             if best is None or _standing(best.found) >= standing:
                 break
             self.document, found = best.document, best.found
+            self.taken |= {best.remedy.deed}
             self._tell("{told}.", told=best.remedy.words)
             if best.protecting:
                 self.steps = [one for one in self.steps if one not in self._protecting]
@@ -593,13 +628,15 @@ class _Tried:
     found: tuple[Readiness, ...]
 
 
-def _remedies(found: Sequence[Readiness]) -> Iterator[list[Remedy]]:
+def _remedies(found: Sequence[Readiness], without: Container[RemedyKind]) -> Iterator[list[Remedy]]:
     """Yield the remedies for each finding that stands, however many recipients it is told for."""
     known: list[Remedy] = []
     for finding in (one for each in found for one in each.standing):
         own = list[Remedy]()
         for remedy in finding.remedies:
             bare = replace(remedy, words="", before=None, after=None, error=0)
+            if remedy.deed in without:
+                continue
             if remedy.deed is not RemedyKind.READ and bare not in known:
                 known.append(bare)
                 own.append(remedy)

@@ -24,6 +24,7 @@ from sfumato.analysis.findings import (
     RemedyKind,
 )
 from sfumato.analysis.readiness.readiness_checks import CHECKS, CHECKS_OF_ROWS
+from sfumato.analysis.readiness.sufficing_remedy import with_quasi_identifiers
 from sfumato.analysis.readiness.verdicts import Readiness, verdict_of
 from sfumato.analysis.readiness.worth_checks import with_levels, with_mechanism, without_released
 from sfumato.analysis.shown_columns import CountedColumns, ShownColumns
@@ -166,6 +167,7 @@ def mended(
     source: Survey | None = None,
     noise: KeyedNoise | None = None,
     context: Context | None = None,
+    levels: Callable[[Document, Context], Document] | None = None,
 ) -> Document:
     """Return the document with a remedy applied.
 
@@ -178,6 +180,9 @@ def mended(
         needs them.
     context
         Progress and cancelling.
+    levels
+        Finds the levels of every view anew, where quasi-identifiers are added; without it, that is
+        left to who asks.
 
     Raises
     ------
@@ -185,7 +190,7 @@ def mended(
         If a column's values don't fit what is to be done.
     """
     for part in remedy.parts:
-        document = mended(document, part, source, noise, context)
+        document = mended(document, part, source, noise, context, levels)
     if remedy.parts:
         return document
     if remedy.deed is RemedyKind.RANDOM_ORDER:
@@ -197,7 +202,10 @@ def mended(
     if remedy.deed.needs_rows:
         assert source is not None
         assert noise is not None
-        return _mended_by_rows(document, remedy, source, noise, context or Silent())
+        document = _mended_by_rows(document, remedy, source, noise, context or Silent())
+        if remedy.deed is RemedyKind.CLASSES and levels is not None:
+            document = levels(document, context or Silent())
+        return document
     return _mended_in_column(document, remedy)
 
 
@@ -223,6 +231,8 @@ def _mended_by_rows(
         return protected_too(document, source, remedy.column, remedy.columns, noise)
     if remedy.deed is RemedyKind.COARSEN:
         return made_coarser(document, source, remedy.columns)
+    if remedy.deed is RemedyKind.CLASSES:
+        return with_quasi_identifiers(document, source, remedy.columns)
     if remedy.deed is RemedyKind.MECHANISM:
         return with_mechanism(document, source, remedy, noise)
     unit, _ = unit_of_columns(document, source, (remedy.column,), None, context)

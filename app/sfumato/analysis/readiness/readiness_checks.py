@@ -46,7 +46,11 @@ from sfumato.analysis.readiness.column_checks import (
     told_reasons,
     unmet_levels,
 )
-from sfumato.analysis.readiness.sufficing_remedy import as_coarse_as_released, sufficing_drop
+from sfumato.analysis.readiness.sufficing_remedy import (
+    as_coarse_as_released,
+    in_classes,
+    sufficing_drop,
+)
 from sfumato.analysis.readiness.worth_checks import worth_of_columns
 from sfumato.analysis.shown_columns import SMALL, ClassCounts, ColumnView, look_of
 from sfumato.analysis.unperturbed.open_figures import in_views
@@ -323,13 +327,15 @@ def _fewer_unique(examined: Examined, classes: ClassCounts) -> tuple[Remedy, ...
     together = joint_remedy(examined, single, before)
     if together is not None:
         offered = (*offered, together)
-    if any(not one.after for one in offered):
-        return offered
-    enough = sufficing_drop(examined, before)
-    if enough is None:
-        return offered
-    left = (RemedyKind.DROP, RemedyKind.TOGETHER)
-    return (enough, *(one for one in offered if one.deed not in left))
+    if all(one.after for one in offered):
+        enough = sufficing_drop(examined, before)
+        if enough is not None:
+            left = (RemedyKind.DROP, RemedyKind.TOGETHER)
+            offered = (enough, *(one for one in offered if one.deed not in left))
+    dropped = [one for one in offered if one.deed is RemedyKind.DROP and not one.after]
+    names = (dropped[0].columns or (dropped[0].column,)) if dropped else ()
+    kept = in_classes(examined, names)
+    return offered if kept is None else (kept, *offered)
 
 
 def _options(examined: Examined) -> list[_Option]:

@@ -1,10 +1,12 @@
 """Remedies that suffice by themselves, where none that changes a few columns does.
 
-One leaves nobody unique; one lets a view stand beside those of earlier releases.
+One leaves nobody unique by leaving columns out, one may keep most of these by coarsening them with
+the quasi-identifiers; and one lets a view stand beside those of earlier releases.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.analysis.coarsening.views import with_levels
+from sfumato.analysis.coarsening.views import (
+    FEW_COLUMNS,
+    with_levels,
+    with_proposed_hierarchies,
+)
 from sfumato.analysis.findings import (
     Decided,
     Examined,
@@ -21,6 +27,7 @@ from sfumato.analysis.findings import (
     said_together,
     unique_then,
 )
+from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
@@ -29,7 +36,9 @@ from sfumato.engine.generalization.distinct_rows import DistinctRows
 from sfumato.engine.generalization.many_columns import nodes_of_many
 from sfumato.engine.generalization.views import Demand
 from sfumato.engine.table.combinations import marks_of
+from sfumato.project.document.model import Document
 from sfumato.project.release.release_compatibility import coarsening_at, crossing_views
+from sfumato.project.release.table_survey import Survey
 from sfumato.project.release.views import Coarsening, cell_costs, coarsening_of, quasi_identifiers
 
 _MOST_ROWS: Final = 1 << 18
@@ -66,6 +75,37 @@ def sufficing_drop(examined: Examined, before: int) -> Remedy | None:
         after=0,
         columns=names,
     )
+
+
+def in_classes(examined: Examined, columns: Sequence[str]) -> Remedy | None:
+    """Return the remedy of columns that would have to be left out; None where there is no view.
+
+    What it leaves unique is not said, since other columns may leave beside the classes.
+
+    Parameters
+    ----------
+    examined
+        For whom.
+    columns
+        Columns without which nobody is unique.
+    """
+    document = examined.document
+    known = {*quasi_identifiers(document), *columns}
+    if examined.recipient.view is None or not columns or len(known) > FEW_COLUMNS:
+        return None
+    if any(document.column(name).role is not Role.INSENSITIVE for name in columns):
+        return None
+    words = "Treat {columns} as {count:a quasi-identifier|quasi-identifiers} too"
+    told = Sentence(words, columns=listed(columns), count=len(columns))
+    return Remedy(RemedyKind.CLASSES, told, columns[0], columns=tuple(columns))
+
+
+def with_quasi_identifiers(document: Document, source: Survey, columns: Sequence[str]) -> Document:
+    """Return the document in which columns are quasi-identifiers, with proposed hierarchies."""
+    for name in columns:
+        spec = replace(document.column(name), role=Role.QUASI_IDENTIFIER)
+        document = document.with_column(spec)
+    return with_proposed_hierarchies(document, source)[0]
 
 
 def _dropped(examined: Examined) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from sfumato.analysis.coarsening.views import levels_found_anew
 from sfumato.analysis.findings import Remedy
 from sfumato.analysis.readiness.readiness import fits, mended
 from sfumato.engine.core.progress import Context
@@ -39,12 +40,15 @@ def mend(session: Session, remedy: Remedy, unfit: Callable[[], object]) -> None:
     if not remedy.deed.needs_rows:
         session.edit(words, mended(before, remedy))
         return
-    source, noise = session.survey, session.noise
-    if source is None:
+    source, table, noise, keys = session.survey, session.source, session.noise, session.keys
+    if source is None or table is None:
         return
+
+    def levels(document: Document, context: Context) -> Document:
+        return levels_found_anew(document, table, keys, context)
 
     def work(context: Context) -> Document:
         context.report(0.0, words)
-        return mended(before, remedy, source, noise, context)
+        return mended(before, remedy, source, noise, context, levels)
 
     session.edit_later(words, work, partial(session.say_error, topic="ready"), key=MENDING_JOB)

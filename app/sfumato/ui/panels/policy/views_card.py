@@ -14,7 +14,7 @@ from sfumato.analysis.coarsening.columns_left import kept_columns
 from sfumato.analysis.coarsening.undone_views import given_back
 from sfumato.analysis.coarsening.views import (
     SeenBy,
-    find_views,
+    levels_found_anew,
     proposed_ks,
     proposed_share,
     released_rows,
@@ -557,8 +557,7 @@ class ViewsCard(Card):
         before, keys, text = session.document, session.keys, tr("Find levels")
 
         def find(context: Context) -> Document:
-            left = released_rows(before, table, keys, Part(context, 0.0, 0.2))
-            return find_views(before, left, Part(context, 0.2, 1.0))
+            return levels_found_anew(before, table, keys, context)
 
         def take(found: Document) -> None:
             self._read = table
