@@ -23,13 +23,13 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_key
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import document_from_json, document_to_json
+from sfumato.project.document.recipients import renamed
 from sfumato.project.errors import RulesError
 from sfumato.project.release.memory_survey import MemorySurvey
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release_columns import attributes_of, material_of, plan_for
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
-from sfumato.ui.panels.policy.edits import renamed
 from tests.in_batches import in_batches
 from tests.keyed_hash import ALPHABET, pseudonym_by_hand
 from tests.project.making import ILLNESSES, document, new_project, table

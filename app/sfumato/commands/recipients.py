@@ -34,17 +34,23 @@ if TYPE_CHECKING:
 
 
 def _run_recipients(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    stated = bool(arguments.level or arguments.tell_in)
-    changes = arguments.of is not None or stated
-    if changes and not (arguments.of and stated):
-        terminal.note("sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in")
+    whose = [name for name in (arguments.of, arguments.add, arguments.remove) if name is not None]
+    stated = bool(arguments.level or arguments.tell_in) or arguments.note is not None
+    stated = stated or arguments.rename is not None
+    if len(whose) > 1 or (stated and not whose) or (stated and arguments.remove is not None):
+        terminal.note(
+            "sfumato: one of --of NAME, --add NAME and --remove NAME at a time, and what is stated"
+            " goes with one of the first two"
+        )
         return ExitCode.USAGE
-    with open_project(arguments, terminal, read_only=not changes) as project:
-        if changes:
-            if arguments.tell_in:
-                _tell_in(arguments.of, arguments.tell_in, project)
-            if arguments.level:
-                _state(arguments, terminal, project)
+    if arguments.of is not None and not stated:
+        terminal.note(
+            "sfumato: --of NAME goes with --level TERM=NUMBER, --tell-in, --note or --rename"
+        )
+        return ExitCode.USAGE
+    with open_project(arguments, terminal, read_only=not whose) as project:
+        if whose:
+            _change(whose[0], arguments, terminal, project)
         document, since = project.document, _since(project)
     terminal.tell(arguments.json, _plain_levels(document, since), _lines_of_levels(document, since))
     if not document.recipients and not arguments.json:
@@ -52,41 +58,57 @@ def _run_recipients(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> None:
-    """State a recipient's level, for all attributes or for those that are named.
+def _change(name: str, arguments: Namespace, terminal: Terminal, project: ProjectFile) -> None:
+    """Add a recipient or take one away, and state what is asked for, as one edit.
 
     Raises
     ------
     SfumatoError
-        If there is no such recipient or attribute, or the level can't be met.
+        If there is no such recipient or attribute, or there is already, or the level can't be met.
     """
     from sfumato.commands.shared.groups import recipient_called
-    from sfumato.project.document.edits import state_level
+    from sfumato.project.document import recipients
 
     document = project.document
-    recipient = recipient_called(document, arguments.of)
-    keys = [_entry_key(document, name) for name in arguments.attribute]
+    if arguments.add is not None:
+        levels = recipients.least_trusting(document)
+        document = recipients.with_recipient(document, name, levels)
+    recipient_called(document, name)
+    if arguments.remove is not None:
+        document = recipients.without_recipient(document, name)
+    if arguments.tell_in:
+        document = recipients.with_language(document, name, arguments.tell_in)
+    if arguments.note is not None:
+        document = recipients.with_note(document, name, arguments.note.strip())
+    if arguments.level:
+        document = _state(document, name, arguments, terminal, project)
+    if arguments.rename is not None:
+        document = recipients.renamed(document, name, arguments.rename)
+    project.save_document(document)
+
+
+def _state(
+    document: Document, name: str, arguments: Namespace, terminal: Terminal, project: ProjectFile
+) -> Document:
+    """Return the document with a recipient's level, for all attributes or for those named.
+
+    Raises
+    ------
+    SfumatoError
+        If there is no such attribute, or the level can't be met.
+    """
+    from sfumato.project.document.edits import state_level
+
+    keys = [_entry_key(document, column) for column in arguments.attribute]
     statement = dict(term_and_number(text) for text in arguments.level)
     with terminal.working() as context:
         source = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
         source.check_weights(document, Part(context, 0.8, 0.9))
         attributes = source.attributes_of(document, Part(context, 0.9, 1.0))
-    stated = state_level(project.document, recipient.name, statement, attributes, keys)
-    project.save_document(stated.document)
+    stated = state_level(document, name, statement, attributes, keys)
     for key, error in stated.refused.items():
         terminal.note("{key} keeps its level. {error}", key=key, error=error)
-
-
-def _tell_in(name: str, language: str, project: ProjectFile) -> None:
-    """State the language of what bundles tell a recipient."""
-    from dataclasses import replace
-
-    from sfumato.commands.shared.groups import recipient_called
-
-    chosen = recipient_called(project.document, name)
-    stated = replace(chosen, language=None if language == ENGLISH else language)
-    recipients = tuple(stated if one == chosen else one for one in project.document.recipients)
-    project.save_document(replace(project.document, recipients=recipients))
+    return stated.document
 
 
 def _entry_key(document: Document, name: str) -> str:
@@ -165,7 +187,11 @@ def _plain_levels(document: Document, since: Sequence[SinceRelease]) -> list[dic
 RECIPIENTS = Command(
     (
         *PROJECT,
+        option("--add", "NAME", "add a recipient, at the levels of whoever is trusted least"),
+        option("--remove", "NAME", "take a recipient away; releases stay in the ledger"),
         option("--of", "NAME", "the recipient of whom something is stated"),
+        option("--rename", "NAME", "the recipient's name from now on"),
+        option("--note", "TEXT", "your remark on the recipient; an empty text takes it away"),
         option(
             "--tell-in",
             "LANGUAGE",
@@ -185,7 +211,8 @@ RECIPIENTS = Command(
     _run_recipients,
     (
         "sfumato recipients clinic.sfumato",
-        'sfumato recipients clinic.sfumato --of "Institute" --level epsilon=2',
+        'sfumato recipients clinic.sfumato --add "Institute" --level epsilon=2',
+        'sfumato recipients clinic.sfumato --of "Institute" --rename "Institute of Health"',
     ),
 )
 

@@ -71,11 +71,17 @@ def recipient_called(document: Document, name: str) -> Recipient:
     for recipient in document.recipients:
         if recipient.name == name:
             return recipient
+    if not document.recipients:
+        raise PolicyError(
+            "There is no recipient {recipient}.",
+            "Add one: sfumato recipients PROJECT --add NAME",
+            recipient=name,
+        )
     raise PolicyError(
         "There is no recipient {recipient}.",
         "Known are: {known}.",
         recipient=name,
-        known=", ".join(each.name for each in document.recipients) or "none",
+        known=", ".join(each.name for each in document.recipients),
     )
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sfumato.engine.core.columns import ColumnSpec, Pseudonym, Role
+from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_part
-from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import ENGLISH, spoken
-from sfumato.project.document.edits import with_marks
 from sfumato.project.document.generalization import (
     CRITERION_KINDS,
     CriterionChoice,
@@ -23,7 +21,7 @@ from sfumato.project.document.generalization import (
     PopulationFile,
     PublicCountsFile,
 )
-from sfumato.project.document.model import Document, PolicyEntry, Recipient
+from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.publication.generalization_pipeline import proposed
 from sfumato.project.publication.prepared import decided_in
 
@@ -41,88 +39,6 @@ def with_settings(document: Document, key: str, settings: Settings) -> Document:
     )
 
 
-def with_recipient(document: Document, name: str, levels: Mapping[str, Statement]) -> Document:
-    """Add a recipient, at the given level for each policy entry by its key.
-
-    Bundles speak to the recipient in the window's language, until another is chosen.
-
-    Raises
-    ------
-    LevelError
-        If levels lie apart, and too far for one recipient more.
-    """
-    language = None if spoken() == ENGLISH else spoken()
-    recipient = Recipient(name, dict(levels), language=language)
-    return with_marks(replace(document, recipients=(*document.recipients, recipient)))
-
-
-def with_statement(document: Document, recipient: str, key: str, statement: Statement) -> Document:
-    """State a recipient's level for a policy entry."""
-    return _changed(
-        document, recipient, lambda r: replace(r, statements={**r.statements, key: dict(statement)})
-    )
-
-
-def with_note(document: Document, recipient: str, note: str) -> Document:
-    """Write the custodian's remark on a recipient."""
-    return _changed(document, recipient, lambda r: replace(r, note=note))
-
-
-def with_language(document: Document, recipient: str, language: str) -> Document:
-    """State the language that a recipient's bundles are written in."""
-    stated = None if language == ENGLISH else language
-    return _changed(document, recipient, lambda r: replace(r, language=stated))
-
-
-def renamed(document: Document, recipient: str, name: str) -> Document:
-    """Give a recipient another name."""
-    columns = tuple(_sharing_renamed(column, recipient, name) for column in document.columns)
-    document = replace(document, columns=columns)
-    return _changed(document, recipient, lambda r: replace(r, name=name))
-
-
-def _sharing_renamed(column: ColumnSpec, before: str, name: str) -> ColumnSpec:
-    """Return a column whose pseudonyms are shared by a recipient of another name."""
-    told = column.pseudonym
-    if told is None or before not in (told.shared_by or ()):
-        return column
-    sharing = tuple(name if each == before else each for each in told.shared_by or ())
-    return replace(column, pseudonym=Pseudonym(sharing))
-
-
-def without_recipient(document: Document, name: str) -> Document:
-    """Take a recipient away."""
-    return replace(document, recipients=tuple(r for r in document.recipients if r.name != name))
-
-
-def moved(document: Document, name: str, by: int) -> Document:
-    """Move a recipient up (negative) or down in the list; at its ends nothing happens."""
-    recipients = list(document.recipients)
-    place = next(i for i, recipient in enumerate(recipients) if recipient.name == name)
-    target = place + by
-    if not 0 <= target < len(recipients):
-        return document
-    recipients.insert(target, recipients.pop(place))
-    return replace(document, recipients=tuple(recipients))
-
-
-def free_name(document: Document, wanted: str) -> str:
-    """Return the name, with a number behind it where a recipient has it already."""
-    taken = {recipient.name.casefold() for recipient in document.recipients}
-    name, number = wanted, 2
-    while name.casefold() in taken:
-        name, number = f"{wanted} {number}", number + 1
-    return name
-
-
-def name_problem(document: Document, recipient: str, name: str) -> str | None:
-    """Return why a recipient can't be called `name`: ``"empty"``, ``"taken"`` or None."""
-    if not name:
-        return "empty"
-    others = {r.name.casefold() for r in document.recipients if r.name != recipient}
-    return "taken" if name.casefold() in others else None
-
-
 def misfit(entry: PolicyEntry, attributes: Sequence[Attribute]) -> SfumatoError | None:
     """Return why an entry's mechanism can't serve its attributes (any more), or None."""
     try:
@@ -130,12 +46,6 @@ def misfit(entry: PolicyEntry, attributes: Sequence[Attribute]) -> SfumatoError 
     except SfumatoError as error:
         return error
     return None
-
-
-def _changed(document: Document, name: str, change: Callable[[Recipient], Recipient]) -> Document:
-    return replace(
-        document, recipients=tuple(change(r) if r.name == name else r for r in document.recipients)
-    )
 
 
 MOST_PINNED = 6

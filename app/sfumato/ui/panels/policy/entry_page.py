@@ -20,10 +20,10 @@ from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH, grouped, languages, shown
 from sfumato.plots.ladders import LadderRung
+from sfumato.project.document import recipients
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
-from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.adoption import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.lists import LevelStanding, RecipientsCard
@@ -538,12 +538,12 @@ class EntryPage(QWidget):
 
     def _note(self) -> None:
         session, name = self._session, self._recipient
-        changed = edits.with_note(session.document, name, self.note.text().strip())
+        changed = recipients.with_note(session.document, name, self.note.text().strip())
         session.edit(tr("Change the note on {name}", name=name), changed)
 
     def _choose_language(self, language: object) -> None:
         session = self._session
-        changed = edits.with_language(session.document, self._recipient, str(language))
+        changed = recipients.with_language(session.document, self._recipient, str(language))
         session.edit(tr("Choose the language of a recipient's bundles"), changed)
 
     def _use_editor(self, mechanism: str) -> None:

@@ -27,6 +27,7 @@ from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH
+from sfumato.project.document import recipients
 from sfumato.project.document.edits import state_level, with_entry, without_entry
 from sfumato.project.document.entry_plan import unit_refusal
 from sfumato.project.document.members import with_members
@@ -35,7 +36,7 @@ from sfumato.project.release.byproducts import weight_column
 from sfumato.project.release.table_survey import Survey, first_settings
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import statement_text
+from sfumato.ui.look.wording import spoken, statement_text
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.policy import PANEL, edits
 from sfumato.ui.panels.policy.board.page import BoardDrawer, BoardPage
@@ -547,7 +548,7 @@ class PolicyPanel(Panel):
         """State a recipient's level for an entry; statements in a row are one edit."""
         self.session.edit(
             tr("Change the trust in {name}", name=recipient),
-            edits.with_statement(self.session.document, recipient, key, statement),
+            recipients.with_statement(self.session.document, recipient, key, statement),
             merge_key=("level", recipient, key),
         )
 
@@ -592,7 +593,7 @@ class PolicyPanel(Panel):
             fitted = editor.fitted(stated, settings)
             if fitted != stated:
                 lowered[recipient.name] = fitted
-                document = edits.with_statement(document, recipient.name, entry.key, fitted)
+                document = recipients.with_statement(document, recipient.name, entry.key, fitted)
         title = tr("Change the protection of {name}", name=entry.key)
         session.edit(title, document, merge_key=("settings", entry.key))
         if lowered:
@@ -645,10 +646,10 @@ class PolicyPanel(Panel):
             self.session.end_merge()
 
     def _add_recipient(self) -> None:
-        name = edits.free_name(before := self.session.document, tr("New recipient"))
+        name = recipients.free_name(before := self.session.document, tr("New recipient"))
         levels = {entry.key: levels_of(entry)[-1].statement for entry in before.policy}
         try:
-            document = edits.with_recipient(before, name, levels)
+            document = recipients.with_recipient(before, name, levels)
         except SfumatoError as error:
             self.show_error(error, topic="recipients")
             return
@@ -665,27 +666,26 @@ class PolicyPanel(Panel):
             return
         for place, level in enumerate(levels_of(entry)):
             levels = {e.key: levels_of(e)[place].statement for e in document.policy}
-            document = edits.with_recipient(document, edits.free_name(document, level.name), levels)
+            document = recipients.with_recipient(
+                document, recipients.free_name(document, level.name), levels
+            )
         self._recipient = document.recipients[0].name
         self.session.edit(tr("Add three recipients"), document)
 
     def _rename(self, recipient: str, name: str) -> None:
-        problem = edits.name_problem(self.session.document, recipient, name)
-        if problem is not None:
-            texts = {
-                "empty": tr("A recipient needs a name. Give one, or remove the recipient."),
-                "taken": tr("{name} is already a recipient. Give another name.", name=name),
-            }
-            self.page.recipients.show_problem(texts[problem])
+        try:
+            document = recipients.renamed(self.session.document, recipient, name)
+        except SfumatoError as error:
+            self.page.recipients.show_problem(spoken(error.sentence))
             return
         self._recipient = name
-        words = tr("Rename {old} to {new}", old=recipient, new=name)
-        self.session.edit(words, edits.renamed(self.session.document, recipient, name))
+        self.session.edit(tr("Rename {old} to {new}", old=recipient, new=name), document)
 
     def _remove_recipient(self) -> None:
         name = self._recipient
         self.session.edit(
-            tr("Remove {name}", name=name), edits.without_recipient(self.session.document, name)
+            tr("Remove {name}", name=name),
+            recipients.without_recipient(self.session.document, name),
         )
         self.tell(
             MessageKind.INFO,
@@ -697,4 +697,4 @@ class PolicyPanel(Panel):
 
     def _move(self, by: int) -> None:
         words = tr("Move {name}", name=self._recipient)
-        self.session.edit(words, edits.moved(self.session.document, self._recipient, by))
+        self.session.edit(words, recipients.moved(self.session.document, self._recipient, by))
