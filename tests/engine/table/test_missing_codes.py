@@ -152,6 +152,34 @@ def test_categories_that_all_have_labels_are_not_asked_about():
     assert codes(values, labels) == ()
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["yes", "no", "-9"], ("-9",)),
+        (["north", "south", "99999999", "-1"], ("-1", "99999999")),
+        (["yes", "no", "9"], None),
+        (["1", "2", "-9"], None),
+        (["up to 5", "10", "-9"], None),
+        (["yes", "-9"], None),
+        (["yes", "no", "99"], None),
+    ],
+)
+def test_a_code_among_words_is_found_and_no_class_of_numbers(values, expected):
+    series = pd.Series(values * 20, name="smoker", dtype="category")
+    found = codes_among(series, {})
+    assert (found and found.codes) == expected
+    if found is not None:
+        assert (found.texts, found.count) == (True, 20 * len(expected))
+        assert series[list(found.rows)].isin(expected).all()
+
+
+def test_a_code_among_words_that_no_row_has_or_that_is_labelled_is_let_alone():
+    series = pd.Series(["yes", "no"] * 20, dtype=pd.CategoricalDtype(["yes", "no", "-9"]))
+    assert codes_among(series, {}) is None
+    labelled = pd.Series(["yes", "no", "-9"] * 20, dtype="category")
+    assert codes_among(labelled, {"-9": "refused"}) is None
+
+
 def test_a_table_tells_the_columns_rows_and_counts():
     frame = pd.DataFrame(
         {

@@ -1,10 +1,11 @@
-"""Numbers and dates that look like codes for missing values: −9, 99999, 9999-12-31, apart.
+"""What looks like codes for missing values: −9, 99999, 9999-12-31, apart; a number among words.
 
 A column of numbers with such codes has another mean and another spread than what it is about, and
 noise would be measured by them. Whether a number is a code only its custodian knows; so it is asked
 about where it is one of those that people take for codes, repeats, and stands far from the rest,
 where it is all nines and far more frequent than any number around it (9999 among incomes that reach
-beyond it), or where its label says that there was no answer.
+beyond it), where all others in its column are words, or where its label says that there was no
+answer.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ _LOW: Final = frozenset(
 )
 _NINES: Final = np.array([float("9" * digits) for digits in range(3, 10)])
 """What is taken for a code amid others; 99 is an age, a percentage, or the price of a thing."""
+_AMONG_WORDS: Final = frozenset(
+    f"{code:.10g}" for code in (*_LOW, *_HIGH) if code < 0 or code >= _NINES[0]
+)
+"""As texts write them; 99 may be a class of ages, or what a kind of thing is called."""
 _AROUND: Final = 0.25
 """Numbers around a code differ from it by so large a part of it at most."""
 _DATES: Final = frozenset(
@@ -53,6 +58,9 @@ _MOST: Final = 12
 """More codes than these at one end are numbers like others."""
 _LEAST_ROWS: Final = 10
 _LEAST_DISTINCT: Final = 3
+_LEAST_WORDS: Final = 2
+_LEAST_REPEATED: Final = 2
+_IS_NUMBER: Final = re.compile(r"[-+]?[\d.,]+")
 _FEW_ROWS: Final = 1_000
 _FIRST: Final = 5
 _SOME: Final = 5_000
@@ -103,6 +111,8 @@ class SuspectedCodes:
         Whether they are dates.
     amid
         Whether they lie amid the others, and are far more frequent than those around them.
+    texts
+        Whether they are texts, among others that are none of numbers.
     """
 
     column: str
@@ -112,6 +122,7 @@ class SuspectedCodes:
     labelled: bool
     dates: bool = False
     amid: bool = False
+    texts: bool = False
 
 
 def suspected_codes(table: Table) -> Iterator[SuspectedCodes]:
@@ -126,6 +137,8 @@ def suspected_codes(table: Table) -> Iterator[SuspectedCodes]:
 def codes_among(series: pd.Series, labels: Mapping[Value, str]) -> SuspectedCodes | None:
     """Return the numbers or dates of a column that look like codes; None where none do."""
     dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return None if labels or dtype.ordered else _numbers_among_words(series)
     if dtype.kind == "M":
         return _dates_among(series)
     if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
@@ -149,6 +162,30 @@ def codes_among(series: pd.Series, labels: Mapping[Value, str]) -> SuspectedCode
         tuple(at[:_FIRST].tolist()),
         codes <= told,
         amid=amid,
+    )
+
+
+def _numbers_among_words(series: pd.Series) -> SuspectedCodes | None:
+    """Return the texts of a column that are codes, where all its others are words."""
+    values = list(series.cat.categories)
+    if not all(isinstance(value, str) for value in values):
+        return None
+    codes = [value for value in values if value.strip() in _AMONG_WORDS]
+    words = [value for value in values if not _IS_NUMBER.fullmatch(value.strip())]
+    if not codes or len(words) < _LEAST_WORDS or len(codes) + len(words) < len(values):
+        return None
+    # What may be a category is known by its rows: one whose rows were left out has none.
+    numbers = series.cat.codes.to_numpy()
+    at = np.flatnonzero(np.isin(numbers, [values.index(code) for code in codes]))
+    if len(at) < _LEAST_REPEATED:
+        return None
+    return SuspectedCodes(
+        str(series.name),
+        tuple(sorted(codes)),
+        len(at),
+        tuple(at[:_FIRST].tolist()),
+        labelled=False,
+        texts=True,
     )
 
 

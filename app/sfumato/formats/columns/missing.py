@@ -200,7 +200,10 @@ def asked_about_first(batches: Batches, options: ReadOptions) -> Batches:
     names = [
         name
         for name, kind in batches.types.items()
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+        if pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_temporal(kind)
+        or (pa.types.is_dictionary(kind) and are_texts(kind))
     ]
     texts = not options.same_texts and any(map(are_texts, batches.types.values()))
     if not names and not texts:
@@ -238,8 +241,8 @@ def code_notes(
     found = list(suspected_codes(table))
     first = table.rows if of_more else 0
     notes: list[Note] = []
-    for kind in ((False, False), (False, True), (True, False)):
-        alike = [each for each in found if (each.dates, each.amid) == kind]
+    for texts, dates, amid in _KINDS:
+        alike = [one for one in found if (one.texts, one.dates, one.amid) == (texts, dates, amid)]
         if len(alike) > _EACH:
             notes.append(_note(alike, options, first, numbered=False))
         else:
@@ -247,6 +250,22 @@ def code_notes(
     return tuple(notes)
 
 
+_KINDS: Final = (
+    (False, False, False),
+    (False, False, True),
+    (False, True, False),
+    (True, False, False),
+)
+"""Whether codes are texts, dates, or amid others: what is remarked on in words of its own."""
+_TEXTS: Final = (
+    "{count} {count:row has|rows have} a number that looks like a code for missing values in"
+    " {columns}, where all others are words. Every figure counts it as a value of its own."
+)
+_TEXTS_OF_MORE: Final = (
+    "Among the first {first} {first:row|rows}, {count} {count:has|have} a number that looks like a"
+    " code for missing values in {columns}, where all others are words. Every figure counts it as a"
+    " value of its own."
+)
 _DATES: Final = (
     "{count} {count:date|dates} of {columns} {count:looks|look} like codes for missing values: they"
     " repeat and lie far from all others. Every figure counts them."
@@ -293,6 +312,8 @@ def _note(
             "{count} {count:number|numbers} of {columns} {count:is|are} labelled as no answer."
             " Every figure counts them, and noise is measured by them."
         )
+    elif found[0].texts:
+        words = _TEXTS_OF_MORE if first else _TEXTS
     elif found[0].dates:
         words = _DATES_OF_MORE if first else _DATES
     elif found[0].amid:
