@@ -19,13 +19,12 @@ from sfumato.engine.core.errors import DomainError, PolicyError, TableError
 from sfumato.engine.generalization.cells import WHOLE
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_attribute
-from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
+from sfumato.project.document.model import PolicyEntry, ViewRule
 from sfumato.project.release.batches import batch_of, with_codes
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.views import hidden_in, listed_rows
 from tests.noise import NOISE
 from tests.project import test_attacker
-from tests.project.adopting import settled, ward
 from tests.project.batched import (
     KEYS,
     SECRET,
@@ -230,11 +229,6 @@ def test_a_missing_value_that_is_refused_stops_a_batch():
     [
         (replace(hospital_document(), record_key=None), hospital(), "position"),
         (hospital_document(view=ViewRule(2, 0.5, {"age": 1})), hospital(), "too few"),
-        (
-            settled(60, record_key="person").with_unit(Unit(("person",), 1)),
-            ward(60),
-            "units",
-        ),
         (test_attacker.document("reconstruction"), test_attacker.crowd(400), "depend|position"),
     ],
 )

@@ -568,7 +568,7 @@ def rows_made(
         schema=schema_of(witnesses, read),
         release_id=release_id,
     )
-    releaser = plan.bind(keys, made, leaving=True, placed=True)
+    releaser = plan.bind(keys, made, placed=True)
     frame = releaser.of_every_sort(witnesses, places)
     meant_otherwise = {one.name for one in document.columns if one.binning or one.coded}
     labels = {

@@ -134,7 +134,10 @@ class Plan:
 
     @property
     def others_count(self) -> bool:
-        """Whether a record's release depends on others, as where too few rows are not shown."""
+        """Whether a record's release depends on others, as where too few rows are not shown.
+
+        Which rows of a unit leave is decided before, of the whole table.
+        """
         fitted = any(entry.settings.get("adopted") for entry in self.entries)
         coarsening = self.coarsening
         counted = coarsening is not None and (
@@ -142,7 +145,7 @@ class Plan:
             or (counts_rows(coarsening) and self.suppressed is None)
         )
         grouped = bool(self.groups.keys() - self.group_marks.keys())
-        return grouped or fitted or counted or self.unit is not None
+        return grouped or fitted or counted
 
     def column(self, name: str) -> ColumnSpec:
         """Return a column's specification."""
@@ -194,7 +197,7 @@ class Plan:
         PolicyError
             If a record's release depends on other records.
         """
-        return self.bind(KeyRing(bytes(SECRET_BYTES)), leaving=True).output_schema
+        return self.bind(KeyRing(bytes(SECRET_BYTES))).output_schema
 
     def with_keys(self, keys: KeyRing) -> tuple[Plan, DerivedKeys]:
         """Return the plan with the fingerprint of its keys, and these: of a project's only they.
@@ -205,7 +208,7 @@ class Plan:
             If a record's release depends on other records.
         """
         wanted = WantedKeys()
-        _ = self.bind(wanted, leaving=True).output_schema  # of no rows, asks for every key
+        _ = self.bind(wanted).output_schema  # of no rows, asks for every key
         if self.unit is not None:
             wanted.for_unit_rows()
         if self.release_id and not self.rows_as_in_table:
@@ -240,20 +243,19 @@ class Plan:
         self,
         keys: KeyRing,
         seen: SeenInParts | None = None,
-        leaving: bool = False,
         groups: Mapping[str, GroupsInParts] | None = None,
         adopted: Mapping[str, tuple[Adopted, ...]] | None = None,
         placed: bool = False,
         known: KnownHashes | None = None,
     ) -> Releaser:
-        """Return what releases tables by the plan with a project's keys.
+        """Return what releases rows that leave by the plan with a project's keys.
 
-        Where its view was counted in a table whose parts are released, that is `seen`; `leaving`
-        says that these hold rows only that leave, `groups` and `adopted` by which of them, and of
-        earlier releases, entries are released, and `placed` that it is known where rows stand. What
-        is `known` of their record keys is not computed again.
+        Where its view was counted in a table whose parts are released, that is `seen`; `groups`
+        and `adopted` say by which of them, and of earlier releases, entries are released, and
+        `placed` that it is known where rows stand. What is `known` of their record keys is not
+        computed again.
         """
-        return Releaser(self, keys, seen, leaving, groups or {}, adopted or {}, placed, known)
+        return Releaser(self, keys, seen, groups or {}, adopted or {}, placed, known)
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,6 @@ class Releaser:
     plan: Plan
     keys: KeyRing = field(repr=False)
     seen: SeenInParts | None = field(default=None, repr=False)
-    leaving: bool = False
     groups: Mapping[str, GroupsInParts] = field(default_factory=dict, repr=False)
     adopted: Mapping[str, tuple[Adopted, ...]] = field(default_factory=dict, repr=False)
     placed: bool = False
@@ -401,8 +402,6 @@ class Releaser:
             counted = replace(counted, groups={})
         others = (each for each in plan.entries if each.key not in self.adopted)
         counted = replace(counted, entries=tuple(others))
-        if self.leaving:
-            counted = replace(counted, unit=None)
         by_place = plan.record_key is None and not self.placed
         if by_place or counted.others_count or not plan.schema:
             raise _not_alone(plan)
@@ -537,8 +536,6 @@ def _not_alone(plan: Plan) -> PolicyError:
         why = "{entry} is released by groups of records"
     elif any(entry.settings.get("adopted") for entry in plan.entries):
         why = "earlier releases were adopted, whose rows are matched with the whole table"
-    elif plan.unit is not None:
-        why = "rows belong to units, whose rows are chosen together"
     return PolicyError(
         "What is released of a row depends on other rows: {why}.",
         "Release the whole table at once.",

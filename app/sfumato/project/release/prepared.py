@@ -171,7 +171,7 @@ class PreparedTable:
         if self._several:
             new = KnownHashes(left.batches.rows)
             known = self._hashes.setdefault(plan.record_key, new)
-        releaser = plan.bind(keys, seen, True, groups, adopted, placed=True, known=known)
+        releaser = plan.bind(keys, seen, groups, adopted, placed=True, known=known)
         with naming_rows(summary.left_places):
             frame = releaser.of_every_sort(summary.left, summary.left_places)
         if len(plan.released) == 1 and not frame.isna().any(axis=None):

@@ -110,7 +110,7 @@ def _shared_columns(
     if plan.coarsening is None and not plan.groups:  # else values are told by other columns
         unread = {*names} - {plan.record_key}
         rest = replace(rest, schema={n: k for n, k in plan.schema.items() if n not in unread})
-    everybody = Releaser(alike, releaser.keys, leaving=True, placed=True)
+    everybody = Releaser(alike, releaser.keys, placed=True)
 
     def in_table(context: Context, _: Path) -> Iterator[pa.RecordBatch]:
         for batch, rows in table.read(names, "Releasing the rows", context):
@@ -181,7 +181,7 @@ class _GroupDraw:
         mechanism = mechanism_called(entry.mechanism)
         assert isinstance(mechanism, GroupProtection)
         only = replace(plan, entries=(entry,), groups={entry.key: plan.groups[entry.key]})
-        self._releaser = Releaser(only, keys, leaving=True, groups={entry.key: groups})
+        self._releaser = Releaser(only, keys, groups={entry.key: groups})
         self._mechanism, self._entry, self._groups = mechanism, entry, groups
         key, self._pads = (AttributeKey(token_bytes(SECRET_BYTES)) for _ in range(2))
         self._marks = order_words(np.arange(len(groups.sizes), dtype=np.uint64), key)[:, 0].copy()

@@ -153,7 +153,7 @@ def releaser_from(plan_text: str, source: KeySource) -> Releaser:
             name=source.name,
         )
     # Of units, the engine holds back the rows that don't leave.
-    return plan.bind(keys, leaving=True)
+    return plan.bind(keys)
 
 
 @lru_cache(maxsize=16)

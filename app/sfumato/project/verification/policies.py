@@ -112,7 +112,7 @@ class PolicyContext:
             )
         groups = self._drawn(plan, self.keys, Part(context, 0.5, 1.0))
         adopted = {each.key: maker.rungs_of(each) for each in entries}
-        releaser = plan.bind(self.keys, seen, True, groups, adopted, placed=True)
+        releaser = plan.bind(self.keys, seen, groups, adopted, placed=True)
         beside, units = dict(WHERE), left.units
         if units is not None:
             beside[UNIT] = lambda batch, rows: units.of(batch, rows).units
