@@ -47,12 +47,9 @@ class HierarchyText:
     ----------
     rows
         The rows that are not blank, their cells without blanks around them.
-    separator
-        What stands between the cells.
     """
 
     rows: Rows = field(repr=False)
-    separator: str = USUAL
 
 
 def parse_hierarchy(text: str, name: str = "The text") -> HierarchyText:
@@ -73,9 +70,8 @@ def parse_hierarchy(text: str, name: str = "The text") -> HierarchyText:
         If a quotation mark does not close.
     """
     text = text.removeprefix("\ufeff")
-    separator = _separator(text)
     try:
-        found = list(_cells(text, separator))
+        found = list(_cells(text, _separator(text)))
     except csv.Error:
         raise DamagedFile(
             "{file} holds a quotation mark that does not close, or a cell that is far too long.",
@@ -84,7 +80,7 @@ def parse_hierarchy(text: str, name: str = "The text") -> HierarchyText:
         ) from None
     if not found:
         raise empty_file(name)
-    return HierarchyText(tuple(found), separator)
+    return HierarchyText(tuple(found))
 
 
 def read_hierarchy(path: Path) -> HierarchyText:

@@ -239,8 +239,8 @@ def _matches(word: str, text: str) -> float:
     return math.log2(1.0 + counted)
 
 
-def excerpt(text: str, words: Sequence[str], letters: int = EXCERPT) -> str:
-    """Return some of a text around the first of these words that occurs in it.
+def excerpt(text: str, words: Sequence[str]) -> str:
+    """Return about `EXCERPT` letters of a text around the first of these words that occurs in it.
 
     Parameters
     ----------
@@ -248,16 +248,14 @@ def excerpt(text: str, words: Sequence[str], letters: int = EXCERPT) -> str:
         In one line.
     words
         Folded, the one that matters most first.
-    letters
-        About how many letters are returned.
     """
-    if len(text) <= letters:
+    if len(text) <= EXCERPT:
         return text
     plain = folded(text)  # a letter longer for each ß
     at = next((place for word in words if (place := plain.find(word)) >= 0), 0)
-    begin = max(0, at - letters // 3)
+    begin = max(0, at - EXCERPT // 3)
     begin = text.find(" ", begin) + 1 if begin else 0
-    cut = text[begin : begin + letters]
-    more = begin + letters < len(text)
+    cut = text[begin : begin + EXCERPT]
+    more = begin + EXCERPT < len(text)
     cut = cut.rpartition(" ")[0] if more and " " in cut else cut
     return ("…" if begin else "") + cut + ("…" if more else "")

@@ -301,23 +301,13 @@ def nodes_keeping(
     DiversityError
         As `find_levels`.
     """
-    base = _searched(tuple(quasi_identifiers), None, weights, most)
+    lattice = Lattice(tuple(each.height for each in quasi_identifiers))
+    check_size(lattice, _OF_VIEWS, most)
+    base = DistinctRows.of(quasi_identifiers, lattice.bottom, None, weights)
     check_demand(demand, base.rows)
     return _ChainSearch(
         base, base.hidden == WHOLE, [demand], [demand.allowed(base.rows)], None, context
     ).keeping()
-
-
-def _searched(
-    quasi: tuple[QuasiIdentifier, ...],
-    units: Units,
-    weights: Weights,
-    most: int = LARGEST_LATTICE,
-) -> DistinctRows:
-    """Return the distinct rows of a table that is to be searched."""
-    lattice = Lattice(tuple(each.height for each in quasi))
-    check_size(lattice, _OF_VIEWS, most)
-    return DistinctRows.of(quasi, lattice.bottom, units, weights)
 
 
 def nested_allowances(allowed: Sequence[int]) -> list[int]:

@@ -293,9 +293,7 @@ def _entropy(codes: Whole, weights: Floats | None) -> float:
 # ----- what would help
 
 
-def least_reaching(
-    wanted: float, worth_at: Callable[[float], float], low: float, steps: int = 40
-) -> float | None:
+def least_reaching(wanted: float, worth_at: Callable[[float], float], low: float) -> float | None:
     """Return the least trust from `low` to 1 at which a release is worth as much as wanted.
 
     None where none is. Worth rises with trust, so the interval is halved.
@@ -308,8 +306,6 @@ def least_reaching(
         What it is worth at a trust; may raise `EstimationError` where nothing can be told.
     low
         Where it is not worth as much.
-    steps
-        How often the interval is halved.
     """
 
     def reaches(trust: float) -> bool:
@@ -321,9 +317,7 @@ def least_reaching(
     high = 1.0
     if not reaches(high):
         return None
-    for _ in range(steps):
+    while high - low > 1e-6 * high:
         middle = (low + high) / 2.0
         low, high = (low, middle) if reaches(middle) else (middle, high)
-        if high - low <= 1e-6 * high:
-            break
     return high

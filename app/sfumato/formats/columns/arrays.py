@@ -67,12 +67,6 @@ class Buffer:
         self._values[self._length : self._length + len(values)] = values
         self._length += len(values)
 
-    def add_same(self, value: object, count: int) -> None:
-        """Append one value several times."""
-        self._reserve(self._length + count)
-        self._values[self._length : self._length + count] = value
-        self._length += count
-
     def convert(self, dtype: npt.DTypeLike) -> None:
         """Change the type of the values, keeping the room reserved."""
         wider: npt.NDArray[Any] = np.empty(len(self._values), dtype=dtype)
@@ -110,7 +104,7 @@ class MaskedBuffer:
         self.values.add(values)
         if missing is not None and self._missing is None:
             self._missing = Buffer(np.bool_, self._expected)
-            self._missing.add_same(False, before)
+            self._missing.add(np.zeros(before, np.bool_))
         if self._missing is not None:
             self._missing.add(np.zeros(len(values), np.bool_) if missing is None else missing)
 

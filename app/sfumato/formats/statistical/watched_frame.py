@@ -23,20 +23,19 @@ class WatchedFrame(pd.DataFrame):
     """
 
     _metadata: ClassVar[list[str]] = ["watch"]
-    watch: tuple[Context, str]
+    watch: Context
 
     def itertuples(self, index: bool = True, name: str | None = "Pandas") -> Iterator[Any]:
         """Yield the rows as tuples."""
-        context, text = self.watch
         rows = max(len(self), 1)
         for position, row in enumerate(super().itertuples(index=index, name=name)):
             if position % _EVERY_ROWS == 0:
-                context.report(position / rows, text)
+                self.watch.report(position / rows, "Writing the file")
             yield row
 
 
-def watched(frame: pd.DataFrame, context: Context, text: str) -> WatchedFrame:
+def watched(frame: pd.DataFrame, context: Context) -> WatchedFrame:
     """Return a frame whose rows are reported as they are gone through."""
     watching = WatchedFrame(frame)
-    watching.watch = (context, text)
+    watching.watch = context
     return watching

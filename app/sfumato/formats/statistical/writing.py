@@ -270,7 +270,7 @@ def _write(
     failure = ""
     try:
         write_data(
-            watched(frame, context, "Writing the file"),
+            watched(frame, context),
             path,
             column_labels=[column.label for column in columns.values()],
             variable_value_labels={

@@ -91,7 +91,7 @@ def column_marks(notes: Sequence[Note]) -> Mapping[str, Callable[[int], Any]]:
 def _mark(name: str, icon: str, told: str, role: int) -> Any:
     """Return what a marked heading shows and tells in a role of Qt."""
     if role == Qt.ItemDataRole.DecorationRole:
-        return icon_pixmap(icon, "accent" if icon == "info" else icon, scaled(16), 2.0)
+        return icon_pixmap(icon, "accent" if icon == "info" else icon, scaled(16))
     if role == Qt.ItemDataRole.AccessibleTextRole:
         return _tr("{column}, remarked: {text}").format(column=name, text=told)
     return told if role == Qt.ItemDataRole.ToolTipRole else None

@@ -70,10 +70,10 @@ def colour_of(token: str) -> str:
     return str(getattr(theme.style, token))
 
 
-def icon_pixmap(name: str, token: str, size: int, ratio: float) -> QPixmap:
-    """Return an icon as a pixmap of `size` logical pixels; transparent where it is absent."""
-    pixmap = QPixmap(round(size * ratio), round(size * ratio))
-    pixmap.setDevicePixelRatio(ratio)
+def icon_pixmap(name: str, token: str, size: int) -> QPixmap:
+    """Return an icon of `size` logical pixels, drawn at 2:1; transparent where it is absent."""
+    pixmap = QPixmap(2 * size, 2 * size)
+    pixmap.setDevicePixelRatio(2.0)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     draw_icon(painter, name, token, QRectF(0, 0, size, size))

@@ -280,7 +280,7 @@ _ASPECTS: Final[Mapping[int, Callable[[Cell, Heading], Any]]] = {
     _ROLES.ForegroundRole: lambda cell, _: QColor(cell.ink) if cell.ink else None,
     _ROLES.BackgroundRole: lambda cell, _: QColor(cell.ground) if cell.ground else None,
     _ROLES.DecorationRole: lambda cell, _: (
-        icon_pixmap(cell.icon, cell.tint or cell.icon, scaled(16), 2.0) if cell.icon else None
+        icon_pixmap(cell.icon, cell.tint or cell.icon, scaled(16)) if cell.icon else None
     ),
 }
 

@@ -115,8 +115,6 @@ def release_numbers(
     key: AttributeKey,
     context: Context,
     adopted: Sequence[Noisy] = (),
-    threads: int = THREADS,
-    stretch: int = STRETCH,
 ) -> Floats:
     """Return numeric attributes as they are released at some levels.
 
@@ -136,8 +134,6 @@ def release_numbers(
         Told of the progress; may stop the work.
     adopted
         Copies that were released elsewhere and share the ladder, each level once.
-    threads, stretch
-        How the work is divided. The releases do not depend on it.
 
     Returns
     -------
@@ -148,7 +144,7 @@ def release_numbers(
     size, rows = values.shape
     ladder = _Ladder(recipe, tuple(levels), sorted(adopted, key=lambda copy: copy.level))
     released = np.empty((len(levels), size, rows))
-    stretch = stretch_for(rows, stretch, threads)
+    stretch = stretch_for(rows, STRETCH, THREADS)
 
     def worker() -> Worker:
         kernel = BrownianKernel(key.cipher(), size, stretch)
@@ -162,7 +158,7 @@ def release_numbers(
 
         return work
 
-    workers = [worker() for _ in range(max(1, min(threads, -(-rows // stretch))))]
+    workers = [worker() for _ in range(max(1, min(THREADS, -(-rows // stretch))))]
     in_stretches(rows, stretch, workers, context, "Adding the noise")
     return released
 
