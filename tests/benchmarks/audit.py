@@ -22,7 +22,7 @@ BLOCK = 1 << 20
 def cases(quick: bool) -> Iterator[Case]:
     simulations = 1_000_000 if quick else SIMULATIONS
     for prior in (EVEN, BELL):
-        run = partial(joint_counts, prior.shares, simulations, Silent())
+        run = partial(joint_counts, prior.shares, simulations)
         yield Case(
             f"{simulations:.0e} simulations, {prior.name[:20]}", run, partial(plain, simulations)
         )

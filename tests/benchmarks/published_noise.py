@@ -17,9 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.engine.core.errors import LadderError
-from sfumato.engine.ladders.brownian import check_noise_level
-
 Floats = npt.NDArray[np.float64]
 
 NormalSource = Callable[[tuple[int, ...]], Floats]
@@ -63,13 +60,8 @@ def parallel_noise(
     -------
     numpy.ndarray
         The noise Z, shape (M, N, n).
-
-    Raises
-    ------
-    LevelError
-        If a level is not positive.
     """
-    between = _root(corner_wave(_checked(levels)))
+    between = _root(corner_wave(levels))
     fresh = normals((len(levels), len(factor), rows))
     return correlated(_combined(between, fresh), factor)
 
@@ -93,7 +85,7 @@ def sequential_noise(
     """
     noise: Floats = np.zeros((len(factor), rows))
     before = 0.0
-    for level in sorted(_checked(levels)):
+    for level in sorted(levels):
         fresh = normals((1, len(factor), rows))
         noise = noise + np.sqrt(level - before) * correlated(fresh, factor)[0]
         before = level
@@ -115,20 +107,8 @@ def conditional_law(known: Sequence[float], wanted: Sequence[float]) -> tuple[Fl
     tuple
         The weights A of the known noise in the conditional mean, shape (M - L, L), and the
         conditional covariance between the wanted levels, shape (M - L, M - L).
-
-    Raises
-    ------
-    LevelError
-        If a level is not positive.
-    LadderError
-        If a known level stands there twice: two copies of one level are one copy, or no ladder.
     """
-    if len(set(known)) != len(known):
-        raise LadderError(
-            "Two of the known copies have the same noise level.",
-            "Leave one of them out if they are the same; otherwise no further copy fits both.",
-        )
-    across = corner_wave(_checked(wanted), _checked(known))
+    across = corner_wave(wanted, known)
     weights: Floats = np.linalg.solve(corner_wave(known), across.T).T.astype(np.float64)
     return weights, corner_wave(wanted) - weights @ across.T
 
@@ -159,16 +139,7 @@ def noise_on_demand(
     -------
     numpy.ndarray
         The noise Z'', shape (M - L, N, n).
-
-    Raises
-    ------
-    LevelError, LadderError
-        As for `conditional_law`.
-    ValueError
-        If noise, levels and factor do not fit together.
     """
-    if noise.ndim != 3 or noise.shape[:2] != (len(known), len(factor)):
-        raise ValueError("there is not noise of every attribute for every known level")
     weights, covariance = conditional_law(known, wanted)
     fresh = normals((len(wanted), *noise.shape[1:]))
     further = correlated(_combined(_root(covariance), fresh), factor)
@@ -194,7 +165,3 @@ def _root(covariance: Floats) -> Floats:
     values, vectors = np.linalg.eigh(covariance)
     root: Floats = vectors * np.sqrt(np.maximum(values, 0.0))
     return root
-
-
-def _checked(levels: Sequence[float]) -> list[float]:
-    return [check_noise_level(level) for level in levels]

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from sfumato.engine.core.progress import Silent
 from sfumato.plots.figure import exported, register_fonts
 from sfumato.plots.style import light_style
 from sfumato.resources import resource_path
@@ -86,7 +85,7 @@ def run_figure(figure: Figure, options: Namespace) -> None:
     """Run a figure on each of the true values; print, and draw where a folder is named."""
     sizes = Sizes(options.simulations, options.recipients, options.releases, options.records)
     for prior in [EVEN] if options.quick else priors(options.values):
-        outcome = run_experiment(figure, prior, QUICK if options.quick else sizes, Silent())
+        outcome = run_experiment(figure, prior, QUICK if options.quick else sizes)
         if options.json:
             say(json.dumps(summary_of(outcome), ensure_ascii=False))
         else:

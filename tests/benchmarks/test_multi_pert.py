@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engine.core.errors import LevelError
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.benchmarks.multi_level.multi_pert import ReleaseHistory, multi_pert
@@ -76,15 +75,3 @@ def test_a_level_that_was_released_is_looked_up():
     multi_pert(history, 0.7, ids, KEY)
     assert (multi_pert(history, 0.4, ids, KEY) == first).all()
     assert history.levels == [0.7, 0.4]
-
-
-def test_what_was_never_released_is_not_looked_up_and_nothing_is_released_twice():
-    history = ReleaseHistory(np.zeros(3, dtype=np.uint8), 2)
-    history.insert(0.5, np.zeros(3, dtype=np.uint8))
-    with pytest.raises(LevelError, match="Nothing was released"):
-        history.look_up(0.4)
-    with pytest.raises(LevelError, match="already"):
-        history.insert(0.5, np.zeros(3, dtype=np.uint8))
-    with pytest.raises(LevelError, match="not between"):
-        multi_pert(history, 1.2, record_ids_by_position(3), KEY)
-    assert history.levels == [0.5]

@@ -22,7 +22,6 @@ from typing import Final
 
 import numpy as np
 
-from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.disclosure.record_risk import NORMAL_95
 from sfumato.engine.matrices.matrix import Vector
 from tests.benchmarks.multi_level.simulation import (
@@ -32,7 +31,6 @@ from tests.benchmarks.multi_level.simulation import (
     joint_counts,
 )
 
-PAPER_SIMULATIONS: Final = 10_000_000_000
 USUAL_SIMULATIONS: Final = 100_000_000
 RECIPIENTS: Final = ("Alice", "Bob", "Charlie")
 
@@ -56,18 +54,12 @@ class Pair:
         What it should be, shape (s,).
     distance
         The L2 norm of the difference.
-    simulations
-        How many simulations `found` is estimated from.
-    noise
-        The root mean square of the distance that sampling noise alone gives this pair.
     """
 
     given: tuple[int, ...]
     found: Vector
     expected: Vector
     distance: float
-    simulations: int
-    noise: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +96,6 @@ class CollusionTest:
 
     Parameters
     ----------
-    prior
-        The distribution of true values, shape (s,).
     simulations
         How many were run.
     usefulness
@@ -114,18 +104,12 @@ class CollusionTest:
         Fig. 6: each release against uniform perturbation.
     """
 
-    prior: Vector
     simulations: int
     usefulness: Comparison
     equivalence: Comparison
 
 
-def collusion_test(
-    prior: Vector,
-    simulations: int,
-    context: Context,
-    arrivals: Sequence[float] = PAPER_ARRIVALS,
-) -> CollusionTest:
+def collusion_test(prior: Vector, simulations: int) -> CollusionTest:
     """Run the experiments of Fig. 5 and 6 for one prior.
 
     Parameters
@@ -134,37 +118,16 @@ def collusion_test(
         The distribution of true values, shape (s,), s from 2 to 64.
     simulations
         How many; the paper runs 10¹⁰.
-    context
-        Progress and cancelling.
-    arrivals
-        The three levels in the order of arrival.
-
-    Raises
-    ------
-    PolicyError, LevelError
-        As `joint_counts`.
     """
     references = 3 if simulations <= _FEW else 1
-    part = 0.9 / (1 + references)
-    counts = joint_counts(prior, simulations, Part(context, 0.0, part), arrivals)
-    falling = sorted(arrivals, reverse=True)
-    noise: list[tuple[float, float]] = []
-    for run in range(references):
-        span = Part(context, part * (run + 1), part * (run + 2))
-        drawn = joint_counts(prior, simulations, span, falling, run=1 + run)
-        noise.append(
-            (usefulness(drawn, falling)[0].distance, equivalence(drawn, falling)[0].distance)
-        )
-    context.report(0.9, "Comparing distributions")
-    usual = np.mean(noise, axis=0)
-    compared = [
-        Comparison(worst, float(largest), references, *_ratio(squares))
-        for (worst, squares), largest in zip(
-            (usefulness(counts, arrivals), equivalence(counts, arrivals)), usual, strict=True
-        )
-    ]
-    context.report(1.0, "Comparing distributions")
-    return CollusionTest(np.asarray(prior), simulations, compared[0], compared[1])
+    counts = joint_counts(prior, simulations)
+    noise = [joint_counts(prior, simulations, FALLING, run=1 + run) for run in range(references)]
+    compared = []
+    for compare in (usefulness, equivalence):
+        worst, squares = compare(counts, PAPER_ARRIVALS)
+        largest = np.mean([compare(drawn, FALLING)[0].distance for drawn in noise])
+        compared.append(Comparison(worst, float(largest), references, *_ratio(squares)))
+    return CollusionTest(simulations, *compared)
 
 
 def usefulness(counts: Counts, levels: Sequence[float]) -> tuple[Pair, Vector]:
@@ -205,14 +168,7 @@ def usefulness(counts: Counts, levels: Sequence[float]) -> tuple[Pair, Vector]:
             cell = int(np.flatnonzero(seen)[at])
             others = [int(place) for place in np.unravel_index(cell, (size, size))]
             others.insert(best - 1, shown)
-            worst = Pair(
-                tuple(others),
-                together[:, at],
-                alone,
-                distance,
-                int(behind[cell]),
-                float(np.sqrt(max(noise[at], 0.0))),
-            )
+            worst = Pair(tuple(others), together[:, at], alone, distance)
     assert worst is not None
     return worst, np.concatenate(squares)
 
@@ -239,7 +195,7 @@ def equivalence(counts: Counts, levels: Sequence[float]) -> tuple[Pair, Vector]:
             noise = (1.0 - float(expected @ expected)) / behind
             squares.append(square / noise)
             if worst is None or square**0.5 > worst.distance:
-                worst = Pair((place, value), found, expected, square**0.5, behind, noise**0.5)
+                worst = Pair((place, value), found, expected, square**0.5)
     assert worst is not None
     return worst, np.array(squares)
 
@@ -255,18 +211,3 @@ def _ratio(squares: Vector) -> tuple[int, float, float]:
     if count < _MANY:
         spread = max(spread, 2.0**0.5)
     return count, float(squares.mean()), NORMAL_95 * spread / count**0.5
-
-
-__all__ = [
-    "FALLING",
-    "PAPER_ARRIVALS",
-    "PAPER_SIMULATIONS",
-    "RECIPIENTS",
-    "USUAL_SIMULATIONS",
-    "CollusionTest",
-    "Comparison",
-    "Pair",
-    "collusion_test",
-    "equivalence",
-    "usefulness",
-]

@@ -14,13 +14,11 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.coalition_risk import GrowthPoint, risk_growth
 from sfumato.engine.matrices.matrix import Vector
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from tests.benchmarks.multi_level.collusion import (
-    RECIPIENTS,
     USUAL_SIMULATIONS,
     CollusionTest,
     Comparison,
@@ -35,7 +33,7 @@ from tests.benchmarks.multi_level.history_cost import (
     history_cost,
     random_levels,
 )
-from tests.benchmarks.multi_level.simulation import check_prior, gaussian_prior, uniform_prior
+from tests.benchmarks.multi_level.simulation import gaussian_prior, uniform_prior
 
 USUAL_RECORDS: Final = 10_000
 PAPER_RECIPIENTS: Final = 50
@@ -126,46 +124,21 @@ class Outcome:
         return self.test.equivalence if same else self.test.usefulness
 
 
-def run_experiment(figure: Figure, prior: Prior, sizes: Sizes, context: Context) -> Outcome:
-    """Run one experiment.
-
-    Raises
-    ------
-    PolicyError
-        If the domain is too small, or too large for the simulation.
-    LevelError
-        If there is nothing to run.
-    """
-    started = time.perf_counter()
-    shares = prior.shares
-    if len(shares) < 2:
-        raise PolicyError(
-            "{prior} has a single value, so there is nothing to restore.",
-            "Choose another column.",
-            prior=prior.name,
-        )
+def run_experiment(figure: Figure, prior: Prior, sizes: Sizes) -> Outcome:
+    """Run one experiment."""
+    started, shares = time.perf_counter(), prior.shares
     test: CollusionTest | None = None
     growth: tuple[GrowthPoint, ...] = ()
     costs: tuple[HistoryCost, ...] = ()
     if figure is Figure.GROWTH:
-        levels = random_levels(max(sizes.recipients, 1), *PAPER_LEVELS, run=0)
+        levels = random_levels(sizes.recipients)
         matrices = [uniform_matrix(level, len(shares)) for level in levels.tolist()]
-        growth = risk_growth(matrices, levels.tolist(), shares, context)
+        growth = risk_growth(matrices, levels.tolist(), shares, Silent())
     elif figure is Figure.COST:
         codes = drawn_codes(shares, sizes.records)
-        costs = tuple(
-            history_cost(
-                codes,
-                len(shares),
-                sizes.releases,
-                order,
-                time.thread_time,  # as the paper, the processor's time
-                Part(context, place / len(Order), (place + 1) / len(Order)),
-            )
-            for place, order in enumerate(Order)
-        )
+        costs = tuple(history_cost(codes, len(shares), sizes.releases, order) for order in Order)
     else:
-        test = collusion_test(check_prior(shares), sizes.simulations, context)
+        test = collusion_test(shares, sizes.simulations)
     return Outcome(figure, prior, time.perf_counter() - started, test, growth, costs)
 
 
@@ -176,18 +149,6 @@ def findings(outcome: Outcome) -> tuple[str, ...]:
     if outcome.costs:
         return _cost_findings(outcome)
     return _pair_findings(outcome)
-
-
-def given_of(outcome: Outcome) -> str:
-    """Return what the worst pair of Fig. 5 or 6 is conditional on, in words.
-
-    Values are told by their place in the domain, never by name.
-    """
-    given = outcome.compared.worst.given
-    if outcome.figure is Figure.EQUIVALENCE:
-        return f"{RECIPIENTS[given[0]]}'s release of value {given[1] + 1}"
-    seen = [f"{name} saw value {at + 1}" for name, at in zip(RECIPIENTS, given, strict=True)]
-    return f"{seen[0]}, {seen[1]} and {seen[2]}"
 
 
 def table_of(outcome: Outcome) -> pd.DataFrame:

@@ -7,7 +7,7 @@ time that a release takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -15,10 +15,7 @@ from typing import Final
 import numpy as np
 
 from sfumato.engine.core.columns import Codes
-from sfumato.engine.core.errors import LevelError
-from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import smallest_unsigned
-from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.matrix import Vector
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing, uniforms
 from sfumato.engine.randomness.record_ids import record_ids_by_position
@@ -78,14 +75,7 @@ def drawn_codes(frequencies: Vector, records: int) -> Codes:
     return codes
 
 
-def history_cost(
-    codes: Codes,
-    size: int,
-    releases: int,
-    order: Order,
-    clock: Callable[[], float],
-    context: Context,
-) -> HistoryCost:
+def history_cost(codes: Codes, size: int, releases: int, order: Order) -> HistoryCost:
     """Answer requests by multi-pert, one after the other, and measure.
 
     Parameters
@@ -98,18 +88,7 @@ def history_cost(
         How many levels are requested, at least 1.
     order
         Their order.
-    clock
-        Tells the time in seconds.
-    context
-        Progress and cancelling.
-
-    Raises
-    ------
-    LevelError
-        If there is nothing to request.
     """
-    if releases < 1:
-        raise LevelError("There is no release to make.", "Ask for at least one.")
     levels = ordered_levels(releases, order)
     points = np.unique(np.geomspace(1, releases, _POINTS).round().astype(np.int64))
     history = ReleaseHistory(codes, size)
@@ -118,10 +97,9 @@ def history_cost(
     length, seconds = np.zeros(len(points)), np.zeros(len(points))
     at, since, spent = 0, 0, 0.0
     for done, level in enumerate(levels.tolist(), start=1):
-        context.report(done / releases, Sentence("Answering requests, {order}", order=order.value))
-        started = clock()
+        started = time.thread_time()  # as the paper, the processor's time
         multi_pert(history, level, ids, key)
-        spent += clock() - started
+        spent += time.thread_time() - started
         if done == points[at]:
             length[at] = history.elements / max(len(codes), 1)
             seconds[at] = spent / (done - since)
@@ -134,17 +112,17 @@ def history_cost(
 
 def ordered_levels(count: int, order: Order) -> Vector:
     """Return the levels in the order in which they are requested, shape (count,)."""
-    levels = np.unique(random_levels(count, *PAPER_LEVELS, run=0))
+    drawn = random_levels(count)
+    levels, first = np.unique(drawn, return_index=True)
     if order is Order.ASCENDING:
         return levels
     if order is Order.DESCENDING:
         return levels[::-1]
-    drawn = random_levels(count, *PAPER_LEVELS, run=0)
-    _, first = np.unique(drawn, return_index=True)
     return drawn[np.sort(first)]
 
 
-def random_levels(count: int, lowest: float, highest: float, run: int) -> Vector:
-    """Return levels drawn evenly from a range, the same for the same run; shape (count,)."""
-    drawn: Vector = lowest + (highest - lowest) * uniforms(count, _LEVELS_STREAM + run)
+def random_levels(count: int) -> Vector:
+    """Return levels drawn evenly from the paper's range, the same each time; shape (count,)."""
+    lowest, highest = PAPER_LEVELS
+    drawn: Vector = lowest + (highest - lowest) * uniforms(count, _LEVELS_STREAM)
     return drawn

@@ -21,8 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
-from sfumato.engine.core.errors import LevelError
-from sfumato.engine.ladders.uniform import check_level
 from sfumato.engine.ladders.uniform_cells import RecordDraws
 from sfumato.engine.randomness.keys import AttributeKey
 from tests.engine.ladders.multi_pert import coin
@@ -74,28 +72,13 @@ class ReleaseHistory:
         )
 
     def look_up(self, level: float) -> Codes:
-        """Return what was released at a level, shape (n,).
-
-        Raises
-        ------
-        LevelError
-            If nothing was released at that level.
-        """
-        if level not in self.levels:
-            raise _not_released(level)
+        """Return what was released at a level, shape (n,)."""
         reached = self._count_where(self._step_levels >= level)
         shown: Codes = self._step_codes[self._starts + reached - 1]
         return shown
 
     def insert(self, level: float, codes: Codes) -> None:
-        """Take in the release at a new level.
-
-        Raises
-        ------
-        LevelError
-            If there is a release of this level already, or it is not between 0 and 1.
-        """
-        check_level(level)
+        """Take in the release at a new level."""
         place, upper, lower = _place_of(self.levels, level)
         at = self._starts + self._count_where(self._step_levels > level)
         shown = codes.astype(self._step_codes.dtype, copy=False)
@@ -166,13 +149,7 @@ def multi_pert(
     -------
     numpy.ndarray
         The released codes, shape (n,).
-
-    Raises
-    ------
-    LevelError
-        If the level is not between 0 and 1.
     """
-    check_level(level, above_zero=True)
     if level in history.levels:
         return history.look_up(level)
     _, above, below = _place_of(history.levels, level)
@@ -197,17 +174,5 @@ def multi_pert(
 def _place_of(levels: list[float], level: float) -> tuple[int, float | None, float | None]:
     """Return where a level belongs among levels that fall, and its neighbours."""
     place = bisect.bisect_left(levels, -level, key=lambda one: -one)
-    if place < len(levels) and levels[place] == level:
-        raise LevelError(
-            "There is a release of the level {level:g} already.",
-            "Look it up instead: a ladder has one release at a level.",
-            level=level,
-        )
     upper = levels[place - 1] if place else None
     return place, upper, levels[place] if place < len(levels) else None
-
-
-def _not_released(level: float) -> LevelError:
-    return LevelError(
-        "Nothing was released at the level {level:g}.", "Ask for one that was.", level=level
-    )

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.engine.core.columns import smallest_unsigned
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.ladders.uniform import check_level, release_codes
+from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.ladders.uniform_cells import (
     GROUP_CELLS,
     WORD,
@@ -98,13 +98,7 @@ def event_path(
     tuple of Step
         From level 1, where the original is shown, downwards. Levels are rounded down by less
         than a billionth of a millionth, so that a release at a step's level shows its code.
-
-    Raises
-    ------
-    LevelError
-        If `lowest` is not a retention probability above 0.
     """
-    check_level(lowest, above_zero=True)
     record = _Record(code, record_id, key)
     deepest = rung_at(lowest).cell if lowest < 1.0 else 0
     levels = sorted(

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import pytest
 
-from sfumato.engine.core.errors import LevelError
 from sfumato.engine.randomness.keys import AttributeKey
 from tests.engine.ladders.path import event_path
 from tests.engine.ladders.reference import release_one
@@ -61,9 +60,3 @@ def test_a_longer_path_begins_with_the_shorter_one():
     short, long = event_path(0, 9, 5, KEY, 0.1), event_path(0, 9, 5, KEY, 1e-7)
     assert long[: len(short)] == short
     assert event_path(0, 9, 5, KEY, 1.0) == short[:1]
-
-
-@pytest.mark.parametrize("lowest", [0.0, -1.0, 1.5, float("nan")])
-def test_a_path_that_would_not_end_on_the_ladder_is_refused(lowest):
-    with pytest.raises(LevelError, match="Choose a number"):
-        event_path(0, 9, 5, KEY, lowest)

@@ -403,18 +403,13 @@ LARGEST_DOMAIN: Final = 1 << 31
 """The largest number of values that a domain can have on a ladder."""
 
 
-def check_level(level: float, above_zero: bool = False) -> None:
-    """Raise `LevelError` where `level` is not a retention probability, or is a forbidden 0."""
+def check_level(level: float) -> None:
+    """Raise `LevelError` where `level` is not a retention probability."""
     if not 0.0 <= level <= 1.0:
         raise LevelError(
             "The retention probability {level} is not between 0 and 1.",
             "Choose a number from 0 (nothing is kept) to 1 (the original).",
             level=level,
-        )
-    if above_zero and level == 0.0:
-        raise LevelError(
-            "The ladder has no end above the retention probability 0.",
-            "Choose a number above 0.",
         )
 
 

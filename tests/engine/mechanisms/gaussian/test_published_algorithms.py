@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engine.core.errors import LadderError, LevelError
 from sfumato.engine.ladders.brownian import path
 from sfumato.engine.mechanisms.gaussian.release import bridge_weights
 from tests.benchmarks.published_noise import (
@@ -154,18 +153,3 @@ def test_one_attribute_needs_no_matrix():
     one = parallel_noise([1.0, 4.0], np.array([[3.0]]), 20_000, keyed())
     assert one.shape == (2, 1, 20_000)
     assert one[:, 0].std(axis=1) == pytest.approx([3.0, 6.0], rel=0.03)
-
-
-def test_levels_and_noise_that_do_not_fit_are_refused():
-    noise = np.zeros((1, 2, 3))
-    for bad in (0.0, -1.0, math.inf):
-        with pytest.raises(LevelError):
-            parallel_noise([1.0, bad], FACTOR, 3, keyed())
-        with pytest.raises(LevelError):
-            list(sequential_noise([bad], FACTOR, 3, keyed()))
-        with pytest.raises(LevelError):
-            noise_on_demand([1.0], noise, [bad], FACTOR, keyed())
-    with pytest.raises(LadderError, match="same noise level"):
-        noise_on_demand([1.0, 1.0], np.zeros((2, 2, 3)), [2.0], FACTOR, keyed())
-    with pytest.raises(ValueError, match="noise of every attribute"):
-        noise_on_demand([1.0, 2.0], noise, [3.0], FACTOR, keyed())
