@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +91,3 @@ def verify(project: ProjectFile, table: Table, path: Path) -> VerificationReport
 
 def failed(report: VerificationReport) -> dict[str, str]:
     return {check.title: check.finding for check in report.failed}
-
-
-def without_entry(document: Document) -> Document:
-    return replace(document, policy=document.policy[1:])

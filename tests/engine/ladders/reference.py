@@ -82,11 +82,6 @@ def cell_of(level: Fraction) -> int:
     return cell
 
 
-def number_of_events(draw: Draws, cell: int) -> int:
-    word = int.from_bytes(draw(1 << 30 | cell << 18)[:8], "little")
-    return 1 + sum(word >= bound for bound in number_bounds())
-
-
 def events_inside(draw: Draws, cell: int, level: float) -> list[Event]:
     """Return the events of an occupied cell, from the lowest up."""
     first = draw(1 << 30 | cell << 18)

@@ -196,7 +196,7 @@ class _PatternSearch:
         self._counts, self._k = counts.astype(np.int64), k
         self._cost = np.array([_cost(int(mask), costs) for mask in masks])
         self._patterns = np.full((len(counts), len(masks)), -1, dtype=np.int32)
-        sums, number = [], 0
+        number = 0
         for at, mask in enumerate(masks.tolist()):
             key = np.zeros(len(counts), dtype=np.uint64)
             for axis, part in enumerate(parts):
@@ -208,10 +208,7 @@ class _PatternSearch:
             stands = together >= k
             names = np.where(stands, number + np.cumsum(stands) - 1, -1)
             self._patterns[:, at] = np.where(fits, names[own], -1)
-            sums.append(together[stands].astype(np.int64))
             number += int(stands.sum())
-        self._possible = np.concatenate(sums)
-        self._level = np.repeat(np.arange(len(masks)), [len(each) for each in sums])
         self._sizes = np.zeros(number, dtype=np.int64)
         self.choice = np.full(len(counts), len(masks) - 1, dtype=np.intp)
 
