@@ -82,14 +82,6 @@ def repacked(folder: Path, target: Path, prefix: str = "") -> zipfile.ZipFile:
     return archive
 
 
-def test_what_is_not_there_is_named(tmp_path):
-    assert f"There is no file or folder {tmp_path / 'nothing'}" in refusal(tmp_path / "nothing")
-
-
-def test_an_empty_folder_is_no_bundle(tmp_path):
-    assert "is not a bundle: it has no datapackage.json" in refusal(tmp_path)
-
-
 def test_a_file_that_is_no_zip_is_no_bundle(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a\n1\n")

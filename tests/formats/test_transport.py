@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.engine.core.periods import Period
 from sfumato.engine.core.progress import Silent
-from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile, UnknownFormat
+from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile
 from sfumato.formats.reading import detect_options, preview, read_file, sheets_of
 from tests.formats.reading import options_for, plain, read
 
@@ -107,13 +107,6 @@ def test_tables_of_one_name_are_told_apart(tmp_path):
     path.write_bytes(content + content[3 * 80 :])
     assert sheets_of(path) == ("DATASET", "DATASET (2)")
     assert read(path, sheet="DATASET (2)").table.rows == 3
-
-
-def test_a_file_of_cport_is_refused_by_name(tmp_path):
-    path = tmp_path / "t.xpt"
-    path.write_bytes(b"**COMPRESSED** **COMPRESSED** **COMPRESSED** " + bytes(400))
-    with pytest.raises(UnknownFormat, match="written by PROC CPORT of SAS"):
-        read(path)
 
 
 def test_files_cut_short_are_refused(tmp_path):

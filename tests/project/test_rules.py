@@ -355,11 +355,6 @@ def test_a_list_that_is_expected_to_be_a_table_is_named():
     assert "policy" in error_of(WRITTEN.replace("[[policy]]", "[policy]")).what
 
 
-def test_two_recipients_of_one_name_are_refused():
-    text = WRITTEN + '\n[[recipients]]\nname = "Clinic A"\n'
-    assert "twice" in error_of(text).what
-
-
 def test_two_mechanisms_for_one_column_are_refused():
     text = WRITTEN + '\n[[policy]]\nattributes = ["illness"]\nmechanism = "uniform"\n'
     assert "twice" in error_of(text).what

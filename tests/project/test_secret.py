@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.project.errors import DamagedProject, PassphraseError, WrongPassphrase
+from sfumato.project.errors import DamagedProject, WrongPassphrase
 from sfumato.project.store.secret import (
     STANDARD_COST,
     Argon2Cost,
@@ -71,11 +71,6 @@ def test_an_accent_typed_in_another_way_is_the_same_passphrase():
     composed = "café au lait"
     wrapped = wrap(ProjectSecret.generate(), composed, "project", CHEAP)
     assert unwrap(wrapped, unicodedata.normalize("NFD", composed), "project")
-
-
-def test_an_empty_passphrase_is_refused():
-    with pytest.raises(PassphraseError, match="empty"):
-        wrap(ProjectSecret.generate(), "", "project", CHEAP)
 
 
 @pytest.mark.parametrize(
