@@ -108,6 +108,12 @@ def test_labelled_codes_are_shown_with_their_labels(qtbot, panel):
     assert told["ward"].siblingAtColumn(0).data() == "2 (south)"
     assert told["ward"].data(READ) == "Public, ward: exact, 2 (south) stays 2 (south)"
     assert told["age"].data(READ) == "Public, age: coarsened, 31 (younger) becomes 3*"
+    [ward] = [
+        line
+        for line in board.model.lines
+        if getattr(line, "example", None) is not None and line.spec.name == "ward"
+    ]
+    assert len(ward.example.bars) == 2
 
 
 def test_recipients_stand_from_the_most_trusted_to_the_least(qtbot, panel):

@@ -267,6 +267,8 @@ class TestOptions:
         assert sex.data(told) == "2 labelled values · 25 % missing"
         assert sex.data(tip).splitlines()[2:] == ["2 (female)   66.7 %", "1 (male)   33.3 %"]
         assert age.data(told) == "31 to 99"  # one label is no name for a measure
+        bars = panel.loaded.profiles.cells.bars
+        assert bars(0) == pytest.approx((1 / 3, 2 / 3))
 
     def test_the_encoding_of_a_statistical_file_is_what_it_states_or_chosen(
         self, panel, qtbot, tmp_path

@@ -38,6 +38,7 @@ from sfumato.engine.matrices.retention_matrix import RetentionMatrix, matrix_of_
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import combined, members, sizes_of
 from sfumato.engine.table.profile import ColumnProfile
+from sfumato.engine.table.profile_pictures import bars_of
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import (
@@ -78,6 +79,8 @@ class ColumnExample:
         What it becomes from level 0 on, "*" last; one entry where there is no hierarchy.
     profile
         What the column looks like.
+    bars
+        The shares that its small picture shows.
     problem
         Why bins or hierarchy don't fit the column; empty where they do.
     """
@@ -85,6 +88,7 @@ class ColumnExample:
     value: object = field(repr=False)
     levels: tuple[object, ...] = field(repr=False)
     profile: ColumnProfile
+    bars: tuple[float, ...] = field(repr=False)
     problem: str = ""
 
     @property
@@ -108,15 +112,16 @@ def knows_example(spec: ColumnSpec, recipe: Recipe | None, columns: ShownColumns
 
 def _example(spec: ColumnSpec, recipe: Recipe | None, columns: ShownColumns) -> ColumnExample:
     series, profile = columns.table.column(spec.name), columns.profile(spec.name)
+    texts = columns.table.value_labels.get(spec.name, {})
+    bars = bars_of(profile, texts)
     known = series[series.notna()]
     if known.empty:
-        return ColumnExample(None, (None,), profile)
+        return ColumnExample(None, (None,), profile, bars)
     place = len(known) // 2
     if profile.top and profile.top[0].count > 1:
         same = (known == profile.top[0].value).to_numpy(dtype=bool, na_value=False)
         place = int(same.argmax())
     one = known.iloc[[place]].reset_index(drop=True)
-    texts = columns.table.value_labels.get(spec.name, {})
     value = _with_label(one.iloc[0], texts)
     try:
         sensitive = spec.role is Role.SENSITIVE
@@ -133,8 +138,8 @@ def _example(spec: ColumnSpec, recipe: Recipe | None, columns: ShownColumns) -> 
             ]
             levels = (shown, *labels)
     except SfumatoError as error:
-        return ColumnExample(value, (value,), profile, problem=error.sentence)
-    return ColumnExample(value, levels, profile)
+        return ColumnExample(value, (value,), profile, bars, problem=error.sentence)
+    return ColumnExample(value, levels, profile, bars)
 
 
 def _with_label(value: object, texts: Mapping[Any, str]) -> object:

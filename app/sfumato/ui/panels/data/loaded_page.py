@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Value
 from sfumato.engine.table.profile import ColumnProfile
+from sfumato.engine.table.profile_pictures import Labels, are_codes, bars_of
 from sfumato.formats.language import grouped, localized
 from sfumato.formats.options import ReadOptions
 from sfumato.project.release.witnesses import frame_of
@@ -56,14 +56,11 @@ HEIGHT: Final = 56
 PICTURE: Final = QSize(72, 28)
 
 
-Labels = Mapping[Value, str]
-
-
 def describe(profile: ColumnProfile, labels: Labels = MappingProxyType({})) -> str:
     """Return a column's profile in one short line; `labels` are the texts of its values."""
     tr = QCoreApplication.translate
     parts = []
-    if _are_codes(profile, labels):
+    if are_codes(profile, labels):
         words = tr("Profiles", "{count} labelled {count:value|values}")
         parts.append(words.format(count=grouped(profile.distinct)))
     elif profile.is_unique:
@@ -87,15 +84,6 @@ def describe(profile: ColumnProfile, labels: Labels = MappingProxyType({})) -> s
     return " · ".join(parts)
 
 
-def _are_codes(profile: ColumnProfile, labels: Labels) -> bool:
-    """Return whether numbers stand for something else: each frequent one has a label.
-
-    Of a measure only what stands for a missing value has one.
-    """
-    top = profile.top
-    return profile.numbers is not None and bool(top) and all(each.value in labels for each in top)
-
-
 def explain(profile: ColumnProfile, labels: Labels = MappingProxyType({})) -> str:
     """Return what there is to know of a column, line by line, for its tip."""
     tr = QCoreApplication.translate
@@ -109,7 +97,7 @@ def explain(profile: ColumnProfile, labels: Labels = MappingProxyType({})) -> st
     ]
     if profile.earliest is not None:
         lines.append(f"{profile.earliest} – {profile.latest}")
-    elif profile.numbers is not None and not _are_codes(profile, labels):
+    elif profile.numbers is not None and not are_codes(profile, labels):
         numbers = profile.numbers
         lines.append(
             tr("Profiles", "mean {mean}, median {median}, middle half {low} to {high}").format(
@@ -157,6 +145,11 @@ class ProfileModel(CellsModel):
         profile = self.profiles[row]
         return describe(profile, self._labels.get(profile.name, {}))
 
+    def bars(self, row: int) -> tuple[float, ...]:
+        """Return the shares that a column's small picture shows."""
+        profile = self.profiles[row]
+        return bars_of(profile, self._labels.get(profile.name, {}))
+
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a profile in a line too, for those who listen."""
         if role == Qt.ItemDataRole.AccessibleDescriptionRole:
@@ -202,17 +195,18 @@ class ProfileDelegate(QStyledItemDelegate):
         ):
             line = QRectF(inner.left(), inner.top() + scaled(top), words, scaled(19))
             draw_text(painter, line, text, face, colour)
-        draw_distribution(painter, picture, profile)
+        draw_distribution(painter, picture, profile, model.bars(index.row()))
         painter.restore()
 
 
-def draw_distribution(painter: QPainter, area: QRectF, profile: ColumnProfile) -> None:
-    """Draw a column's distribution: a histogram, or the most frequent values in order."""
+def draw_distribution(
+    painter: QPainter, area: QRectF, profile: ColumnProfile, shares: Sequence[float]
+) -> None:
+    """Draw a column's distribution: a histogram, or a bar for each of its values."""
     theme = current_theme()
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(theme.style.line))
     painter.drawRect(QRectF(area.left(), area.bottom() - 1, area.width(), 1))
-    shares = profile.distribution
     if not shares or (profile.is_unique and profile.numbers is None):
         return
     ordered = profile.numbers is not None or profile.earliest is not None

@@ -439,7 +439,7 @@ class _Columns(QHeaderView):
         )
         small, below = font(TextSize.SMALL), Qt.AlignmentFlag.AlignBottom
         draw_text(painter, words, role_text(line), small, style.muted, left | below)
-        shares = () if line.example is None else line.example.profile.distribution
+        shares = () if line.example is None else line.example.bars
         if shares:
             picture = QRectF(area.right() - bars, area.top() + 3, bars, area.height() - 6)
             _draw_bars(painter, picture, shares, mix(style.original, style.surface, 0.5))
