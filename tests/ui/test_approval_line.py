@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from sfumato.project.approval import add_approver, approvers
+from sfumato.ui.dialogs.base import NewPassphraseDialog
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.approval import ApproveDialog, ApproverDialog, RemoveApproverDialog
 from sfumato.ui.state.insights import SurveyedTable
 from tests.in_batches import in_batches
 from tests.project.adopting import settled, ward
 from tests.project.making import new_project
+from tests.ui.clinic import open_clinic, protected
 from tests.ui.hands import click, dialog_of, messages, on_screen, settle, type_into
 
 OWN = "nanoseconds of wire"
@@ -36,10 +38,10 @@ def test_a_release_waits_for_who_approves_it(qtbot, session, panel, tmp_path):
     click(line.required)
     assert session.document.needs_approval
     assert "Nobody can approve yet" in line.state.text()
-    assert not panel.primary.isEnabled()
     assert "A second person has to approve" in panel.form._hint.text()
+    assert panel.primary.text() == "&Have it approved…", "the button says what comes first"
 
-    click(line.add)
+    click(panel.primary)
     dialog = dialog_of(session_window(panel), ApproverDialog)
     for field in (dialog.first, dialog.second):
         type_into(field, OWN)
@@ -49,7 +51,8 @@ def test_a_release_waits_for_who_approves_it(qtbot, session, panel, tmp_path):
     settle(qtbot, session)
     assert "Not approved:" in line.state.text()
 
-    click(line.approve)
+    click(panel.primary)
+    assert releases_of(session) == []
     dialog = dialog_of(session_window(panel), ApproveDialog)
     type_into(dialog.first, "not hers")
     click(dialog.submit)
@@ -60,10 +63,11 @@ def test_a_release_waits_for_who_approves_it(qtbot, session, panel, tmp_path):
     settle(qtbot, session)
     assert "approved by Grace Hopper" in line.state.text()
     assert panel.primary.isEnabled()
+    assert panel.primary.text().startswith("&Release")
 
     session.edit("Rename", replace(session.document, title="Another"))
     panel._refresh()
-    assert not panel.primary.isEnabled()
+    assert panel.primary.text() == "&Have it approved…"
     assert "Not approved:" in line.state.text()
 
     click(line.remove)
@@ -81,6 +85,30 @@ def test_a_release_waits_for_who_approves_it(qtbot, session, panel, tmp_path):
 
 def session_window(panel):
     return panel.window()
+
+
+def releases_of(session):
+    return list(session.project.releases)
+
+
+@pytest.mark.slow
+def test_without_a_project_one_is_asked_for_before_who_approves(window, qtbot, answers, tmp_path):
+    session = window.session
+    open_clinic(session, protected())
+    settle(qtbot, session)
+    window.show_panel("releases")
+    settle(qtbot, session)
+    line, answers.saved = window.panels["releases"].form.approval, tmp_path / "a.sfumato"
+    click(line.required)
+    assert "asked to save a project first" in line.state.text()
+    click(line.add)
+    dialog = dialog_of(window, NewPassphraseDialog)
+    for field in (dialog.first, dialog.second):
+        type_into(field, "nine herons on one leg")
+    click(dialog.submit)
+    settle(qtbot, session)
+    assert session.project is not None
+    assert dialog_of(window, ApproverDialog).name.isVisible()
 
 
 def test_the_ledger_shows_who_approves(qtbot, session, panel):

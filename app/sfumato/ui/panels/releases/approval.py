@@ -128,7 +128,7 @@ class ApprovalLine(QWidget):
         self._chosen: tuple[str, ...] = ()
         self.required = QCheckBox(self.tr("A second person approves each release"), self)
         self.state = label("", "small", wrap=True)
-        self.approve = button(self.tr("A&pprove…"), self._ask_to_approve, icon="verify")
+        self.approve = button(self.tr("A&pprove…"), self.ask, icon="verify")
         self.add = button(self.tr("Add a person…"), self._ask_for_person, "quiet", "key")
         self.remove = button(self.tr("Remove a person…"), self._ask_to_remove, "quiet", "remove")
         self.below = boxed(
@@ -151,7 +151,7 @@ class ApprovalLine(QWidget):
     def show_chosen(self, recipients: Sequence[str]) -> None:
         """Take note of whose releases are to be made."""
         self._chosen = tuple(recipients)
-        self.approve.setEnabled(bool(self.waiting(self._chosen)) and self._open() is not None)
+        self.approve.setEnabled(bool(self.waiting(self._chosen)) and self._can_write)
 
     def refresh(self) -> None:
         """Show what the document asks for, and what is approved."""
@@ -175,7 +175,7 @@ class ApprovalLine(QWidget):
         if not needed:
             self._lacking = ()
         elif project is None:
-            told = [self.tr("Save the project first; then name who approves.")]
+            told = [self.tr("Nobody can approve yet. You are asked to save a project first.")]
         elif not approvers(project):
             told = [self.tr("Nobody can approve yet: add a person.")]
         elif self._lacking:
@@ -184,10 +184,15 @@ class ApprovalLine(QWidget):
         else:
             told = told[:LISTED]
         self.state.setText("\n".join(told))
-        self.add.setEnabled(self._open() is not None)
+        self.add.setEnabled(self._can_write)
         self.remove.setVisible(project is not None and bool(approvers(project)))
-        self.remove.setEnabled(self._open() is not None)
+        self.remove.setEnabled(self._can_write)
         self.show_chosen(self._chosen)
+
+    @property
+    def _can_write(self) -> bool:
+        """Whether approvals can be kept, in a project that is saved first where there is none."""
+        return self._session.project is None or not self._session.project.read_only
 
     def _open(self) -> ProjectFile | None:
         """Return the project, where it can be written."""
@@ -208,6 +213,11 @@ class ApprovalLine(QWidget):
     # ----- people and approvals
 
     def _ask_for_person(self) -> None:
+        """Ask who can approve, once there is a project that keeps it."""
+        if self._can_write:
+            self._session.once_saved(self._name_person)
+
+    def _name_person(self) -> None:
         project = self._open()
         if project is None:
             return
@@ -240,12 +250,17 @@ class ApprovalLine(QWidget):
 
         dialog.present(remove)
 
+    def ask(self) -> None:
+        """Ask a second person to approve what was chosen; who that is, where nobody is named."""
+        if self._can_write and self.waiting(self._chosen):
+            self._session.once_saved(self._ask_to_approve)
+
     def _ask_to_approve(self) -> None:
         project, recipients = self._open(), self.waiting(self._chosen)
-        if project is None or not recipients or not self._session.save():
+        if project is None or not recipients:
             return
         if not approvers(project):
-            self._ask_for_person()
+            self._name_person()
             return
         ask_to_approve(
             self._session, project, recipients, partial(approve, project, recipients), self.window()

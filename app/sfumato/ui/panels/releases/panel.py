@@ -300,13 +300,19 @@ class ReleasesPanel(Panel):
         self.form.approval.show_chosen(self.form.model.chosen)
         ready = not missing and self._job is None and not self._read_only()
         if self.primary is not None:
-            self.primary.setEnabled(ready and self.form.order() is not None)
+            waits = self._waits()
+            self.primary.setEnabled(ready and (waits or self.form.order() is not None))
             words = self.tr("&Release to {count}").format(count=chosen)
             words = words if chosen > 1 else self.tr("&Release")
+            words = self.tr("&Have it approved…") if waits else words
             open_now = self._open_now()
             blocked = self.tr("&Resolve {count} {count:danger|dangers}")
             self.primary.setText(filled_in(blocked, count=open_now) if open_now else words)
         self.form.show_hint(self._hint_text(missing))
+
+    def _waits(self) -> bool:
+        """Return whether a second person has to approve first what was chosen."""
+        return bool(self.form.approval.waiting(self.form.model.chosen))
 
     def _open_now(self) -> int:
         """Return how many dangers keep the chosen releases back, and have no reason yet."""
@@ -404,6 +410,10 @@ class ReleasesPanel(Panel):
         """Release, once nothing grave is open and the work is safe in a project."""
         if not self.readiness.settle(self.form.model.chosen):
             self.work.bring(self.readiness.ask)
+            return
+        if self._waits():
+            self.work.bring(self.form.approval)
+            self.form.approval.ask()
             return
         if self.session.project is None:
             self._folder_proposed = ""  # the folder in sight is the one that is meant
