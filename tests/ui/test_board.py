@@ -248,6 +248,33 @@ def test_the_drawer_keeps_its_height_and_the_current_row_in_sight(qtbot, panel, 
     assert panel.drawer.sizes() == drawn
 
 
+@pytest.mark.slow
+def test_more_rows_are_in_sight_beside_the_settings_than_one(qtbot, panel):
+    panel.resize(704, 560)  # what a window of 1100 x 700 leaves
+    document = protected()
+    for name in ("name", "ward"):
+        column = replace(document.column(name), role=Role.QUASI_IDENTIFIER)
+        document = document.with_column(column)
+    board = opened(qtbot, panel, document)
+    view, board_alone = board.view, board.view.horizontalHeader().height()
+    cell_at(board, "name", "Public")
+    view.setFocus()
+    qtbot.keyClick(view, Qt.Key.Key_Return)
+    QCoreApplication.processEvents()
+    assert panel.drawer.is_open
+    high = view.viewport().height()
+    rows = [view.visualRect(board.model.index(row, 1)) for row in range(len(board.model.lines))]
+    whole = [rect for rect in rows if rect.top() >= 0 and rect.bottom() <= high and rect.height()]
+    assert len([rect for rect in whole if rect.height() >= scaled(40)]) >= 2
+    assert view.horizontalHeader().height() < board_alone
+    told = board.model.headerData(3, Qt.Orientation.Horizontal, READ)
+    assert "found" in told
+    assert "worth" in told
+    qtbot.keyClick(view, Qt.Key.Key_Escape)
+    assert view.horizontalHeader().height() == board_alone
+    assert board.add.isVisible()
+
+
 def quasi(panel, *names):
     """Return the protected clinic's document with more quasi-identifiers, in the table's order."""
     document = protected()

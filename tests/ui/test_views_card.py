@@ -18,6 +18,7 @@ from sfumato.ui.panels.policy import PANEL, views_picture
 from sfumato.ui.panels.policy.views_card import LEVELS, SHARE, SMALLEST, SUPPRESSED, UNIQUE, K
 from sfumato.ui.panels.policy.views_picture import node_of
 from sfumato.ui.state.insights import SurveyedTable
+from sfumato.ui.widgets.tables import HEADING_MARGINS
 from tests.cli.test_view_combinations import QUASI, survey
 from tests.household import household_survey
 from tests.in_batches import in_batches
@@ -49,6 +50,27 @@ def shown(card):
         [model.index(row, column).data() for row in range(model.rowCount())]
         for column in range(1, model.columnCount())
     ]
+
+
+def test_long_names_of_recipients_are_shown_whole_in_a_narrow_window(qtbot, session, panel):
+    card, header = panel.views, panel.views.table.horizontalHeader()
+    long = "University Medical Centre Registry of rare diseases"
+    first, *others = session.document.recipients
+    everyone = (replace(first, name=long), *others)
+    session.edit("Rename", replace(session.document, recipients=everyone))
+    wait_for_jobs(qtbot, session)
+    high = []
+    for width in (1100, 700):
+        panel.resize(width, 1400)
+        QApplication.processEvents()
+        room = header.sectionSize(1) - HEADING_MARGINS
+        wrap = Qt.TextFlag.TextWordWrap
+        needed = header.fontMetrics().boundingRect(0, 0, room, 999, wrap, long).height()
+        assert header.height() >= needed
+        last = card.table.rowViewportPosition(card.model.rowCount() - 1)
+        assert last < card.table.viewport().height()
+        high.append(header.height())
+    assert high[1] > high[0]
 
 
 def type_in(qtbot, card, recipient, row, text):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -55,7 +55,7 @@ from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.order_list import OrderList
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.sheets import SheetView
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index
+from sfumato.ui.widgets.tables import HEADING_MARGINS, Cell, CellsModel, Heading, Index
 
 MANY: Final = 12
 """Of more columns, importance is asked for: not all of them can be kept."""
@@ -142,7 +142,7 @@ class ViewsModel(CellsModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
-        """Return what a column is called; long names take two lines."""
+        """Return what a column is called; long names take several lines."""
         found = super().headerData(section, orientation, role)
         if role == Qt.ItemDataRole.TextAlignmentRole and found is not None:
             return found | Qt.TextFlag.TextWordWrap
@@ -260,9 +260,7 @@ class ViewsCard(Card):
         self.table = SheetView(self.model, name=name, row_numbers=False, parent=self)
         self.table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = self.table.horizontalHeader()
-        header.setTextElideMode(Qt.TextElideMode.ElideRight)
-        header.setTextElideMode(Qt.TextElideMode.ElideNone)  # headings have two lines
-        header.setFixedHeight(2 * header.fontMetrics().height() + 2 * Space.INSIDE)
+        header.setTextElideMode(Qt.TextElideMode.ElideNone)  # headings have several lines
         self.model.written.connect(self._write)
         self.table.selectionModel().currentChanged.connect(self._point)
         words = tr(
@@ -447,8 +445,21 @@ class ViewsCard(Card):
         self.table.set_widths({0: names / Space.scale})
         scrolls = names + lines * header.minimumSectionSize() > self.table.width()
         bar = self.table.horizontalScrollBar().sizeHint().height() if scrolls else 0
+        header.setFixedHeight(self._heading_height())
         height = Space.FIELD * self.model.rowCount() + header.height() + bar + 4
         self.table.setFixedHeight(height)
+
+    def _heading_height(self) -> int:
+        """Return how high the headings are when no line of a recipient's name is cut off."""
+        header = self.table.horizontalHeader()
+        metrics = header.fontMetrics()
+        lines = 2 * metrics.height()
+        for section in range(1, header.count()):
+            text = str(self.model.headerData(section, Qt.Orientation.Horizontal))
+            room = QRect(0, 0, header.sectionSize(section) - HEADING_MARGINS, 1000)
+            wrapped = metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, text)
+            lines = max(lines, wrapped.height())
+        return lines + 2 * Space.INSIDE
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the room anew."""

@@ -166,6 +166,7 @@ class BoardPage(LazyWidget):
         before = self.view.currentIndex()
         chosen = self.model.cell(before.row(), before.column()) if before.isValid() else None
         self.model.show_rows(rows, self._order, notes, by_importance(document))
+        self._fold_heads()
         if not self.view.currentIndex().isValid():
             self._choose_again(chosen)
         self._tell(self.view.currentIndex())
@@ -261,8 +262,13 @@ class BoardPage(LazyWidget):
     def show_drawer(self, is_open: bool) -> None:
         """Say whether all settings are in sight, below."""
         self._in_drawer = is_open
+        self._fold_heads()
         self.settings.setText(tr("Close settings") if is_open else tr("All settings"))
         self._tell(self.view.currentIndex())
+
+    def _fold_heads(self) -> None:
+        """Give the rows more of the room that settings leave; nobody's heads say how to begin."""
+        self.view.fold_heads(self._in_drawer and bool(self._order))
 
     def _turn(self) -> None:
         if self._in_drawer:

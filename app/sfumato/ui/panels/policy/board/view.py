@@ -43,6 +43,8 @@ from sfumato.ui.widgets.tables import Index, TableView
 ROW: Final = 46
 GROUP: Final = 30
 HEAD: Final = 104
+FOLDED: Final = 48
+"""How high the heads are: with all gauges, and with the worst one alone."""
 NAMES: Final = (170, 236)
 """How wide the columns' names are at least and at most."""
 FIRST: Final = 100
@@ -54,6 +56,8 @@ DRAGGED: Final = 28
 _MORE: Final = (Qt.Key.Key_Plus, Qt.Key.Key_Equal)
 _LESS: Final = (Qt.Key.Key_Minus, Qt.Key.Key_Underscore)
 _ENTER: Final = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_GRAVE: Final = ("muted", "good", "caution", "danger")
+"""The looks of gauges, the gravest last."""
 
 
 class BoardView(TableView):
@@ -75,6 +79,7 @@ class BoardView(TableView):
         self.setProperty("look", "board")
         self._dragged: tuple[QPoint, QModelIndex, int] | None = None
         self.setCornerButtonEnabled(False)
+        self.folded = False
         self._corner = QWidget(self)
         self._buttons: list[QPushButton] = []
         self.setHorizontalHeader(_People(self))
@@ -90,8 +95,7 @@ class BoardView(TableView):
         self.doubleClicked.connect(self._open)
         self.verticalHeader().sectionClicked.connect(self._press_name)
         self._lay_out()
-        around = self.horizontalScrollBar().sizeHint().height() + 2 * self.frameWidth()
-        self.setMinimumHeight(scaled(HEAD + ROW) + around)  # one row is always in sight
+        self._fit_heads()
 
     @property
     def board(self) -> BoardModel:
@@ -107,6 +111,24 @@ class BoardView(TableView):
         self._corner.raise_()
 
     # ----- layout
+
+    def fold_heads(self, folded: bool) -> None:
+        """Show only the worst gauge of each recipient, and more rows, or all gauges again."""
+        if folded != self.folded:
+            self.folded = folded
+            self._fit_heads()
+            self._share()
+
+    @property
+    def _head(self) -> int:
+        return scaled(FOLDED if self.folded else HEAD)
+
+    def _fit_heads(self) -> None:
+        self.horizontalHeader().setFixedHeight(self._head)
+        for one in self._buttons:
+            one.setVisible(not self.folded)
+        around = self.horizontalScrollBar().sizeHint().height() + 2 * self.frameWidth()
+        self.setMinimumHeight(self._head + scaled(ROW) + around)  # one row is always in sight
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the room among the recipients; the current cell stays in sight."""
@@ -132,7 +154,7 @@ class BoardView(TableView):
             least = max(least, button.sizeHint().width() + Space.INSIDE)
         names = min(max(room - people * scaled(NARROWEST), least), max(least, most))
         self.verticalHeader().setFixedWidth(names)
-        self._corner.setGeometry(0, 0, names - Space.INSIDE, scaled(HEAD) - Space.INSIDE)
+        self._corner.setGeometry(0, 0, names - Space.INSIDE, self._head - Space.INSIDE)
         if header.count():
             header.resizeSection(ORIGINAL, first)
         each = min(max((room - names) // max(people, 1), scaled(NARROWEST)), scaled(WIDEST))
@@ -303,12 +325,11 @@ def name_lines(name: str, width: float) -> list[str]:
 
 
 class _People(QHeaderView):
-    """The recipients: a name, a remark, and three gauges each."""
+    """The recipients: a name, a remark, and three gauges each; folded, the worst gauge alone."""
 
     def __init__(self, view: BoardView) -> None:
         super().__init__(Qt.Orientation.Horizontal, view)
         self._view = view
-        self.setFixedHeight(scaled(HEAD))
         self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.setSectionsClickable(False)
         self.setFont(font(strong=True))
@@ -325,13 +346,17 @@ class _People(QHeaderView):
         name = str(board.headerData(section, Qt.Orientation.Horizontal) or "")
         first = QRectF(area.left(), area.top(), area.width(), line)
         note = tr("not released") if section == ORIGINAL else board.note(section)
-        lines = [name] if note else name_lines(name, area.width())
+        folded = self._view.folded
+        gauges = () if section == ORIGINAL else board.gauges(section)
+        if folded and section != ORIGINAL:
+            gauges, note = (max(gauges, key=lambda each: _GRAVE.index(each.look)),), ""
+        lines = [name] if note or folded else name_lines(name, area.width())
         for down, part in enumerate(lines):
             below = first.translated(0, down * line)
             draw_text(painter, below, part, font(strong=True), style.text, left)
         draw_text(painter, first.translated(0, line), note, small, style.muted, left)
-        place = first.translated(0, 2 * line + scaled(6))
-        for gauge in board.gauges(section) if section != ORIGINAL else ():
+        place = first.translated(0, line if folded else 2 * line + scaled(6))
+        for gauge in gauges:
             stale = board.stale or gauge.look == "muted"
             side = scaled(13)
             sign = QRectF(place.left(), place.top() + (line - side) / 2, side, side)
