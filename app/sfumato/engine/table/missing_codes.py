@@ -38,7 +38,9 @@ _LOW: Final = frozenset(
 _NINES: Final = np.array([float("9" * digits) for digits in range(3, 10)])
 """What is taken for a code amid others; 99 is an age, a percentage, or the price of a thing."""
 _AMONG_WORDS: Final = frozenset(
-    f"{code:.10g}" for code in (*_LOW, *_HIGH) if code < 0 or code >= _NINES[0]
+    str(int(code) if code.is_integer() else code)
+    for code in (*_LOW, *_HIGH)
+    if code < 0 or code >= _NINES[0]
 )
 """As texts write them; 99 may be a class of ages, or what a kind of thing is called."""
 _AROUND: Final = 0.25
