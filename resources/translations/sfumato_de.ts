@@ -68,8 +68,8 @@
     </message>
     <message>
         <location line="+9"/>
-        <source>Save the project first; then name who approves.</source>
-        <translation>Speichern Sie zuerst das Projekt; benennen Sie dann, wer genehmigt.</translation>
+        <source>Nobody can approve yet. You are asked to save a project first.</source>
+        <translation>Noch kann niemand genehmigen. Sie werden zuerst gebeten, ein Projekt zu speichern.</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -82,7 +82,7 @@
         <translation>Nicht genehmigt: {names}</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+23"/>
         <source>Let a second person approve releases</source>
         <translation>Eine zweite Person Freigaben genehmigen lassen</translation>
     </message>
@@ -92,7 +92,7 @@
         <translation>Keine Genehmigung durch eine zweite Person verlangen</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+21"/>
         <source>{name} can approve releases now.</source>
         <translation>{name} kann jetzt Freigaben genehmigen.</translation>
     </message>
@@ -102,7 +102,7 @@
         <translation>{name} genehmigt nicht mehr.</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+47"/>
         <source>{name} approved the release to {recipients}.</source>
         <translation>{name} hat die Freigabe an {recipients} genehmigt.</translation>
     </message>
@@ -115,7 +115,7 @@
 <context>
     <name>ApproveDialog</name>
     <message>
-        <location line="-257"/>
+        <location line="-272"/>
         <source>Approve the release to {names}</source>
         <translation>Die Freigabe an {names} genehmigen</translation>
     </message>
@@ -3520,7 +3520,7 @@
 <context>
     <name>LoadedPage</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/loaded_page.py" line="+270"/>
+        <location filename="../../app/sfumato/ui/panels/data/loaded_page.py" line="+264"/>
         <source>How it is read…</source>
         <translation>Einlesen ändern&#xa0;…</translation>
     </message>
@@ -6656,7 +6656,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/other_tables.py" line="+152"/>
         <location line="+59"/>
         <location line="+194"/>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+255"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+256"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -9723,28 +9723,28 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+26"/>
-        <location line="+130"/>
+        <location line="+132"/>
         <source>Close settings</source>
         <translation>Einstellungen schließen</translation>
     </message>
     <message>
-        <location line="-128"/>
-        <location line="+128"/>
+        <location line="-130"/>
+        <location line="+130"/>
         <source>All settings</source>
         <translation>Alle Einstellungen</translation>
     </message>
     <message>
-        <location line="-60"/>
+        <location line="-61"/>
         <source>Looking at the columns</source>
         <translation>Spalten werden angesehen</translation>
     </message>
     <message>
-        <location line="+114"/>
+        <location line="+119"/>
         <source>{column} is number {place} of {count} by importance</source>
         <translation>{column} steht nach Wichtigkeit an {place}. Stelle von {count}</translation>
     </message>
     <message>
-        <location line="-90"/>
+        <location line="-95"/>
         <source>Drag a cell left for more and right for less, or press + and −.</source>
         <translation>Ziehen Sie ein Feld nach links für mehr und nach rechts für weniger, oder drücken Sie + und −.</translation>
     </message>
@@ -9754,7 +9754,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Noch bekommt niemand etwas: Fügen Sie einen Empfänger hinzu, oder planen Sie.</translation>
     </message>
     <message>
-        <location line="+73"/>
+        <location line="+78"/>
         <source>Change what {name} gets of {column}</source>
         <translation>Ändern, was {name} von {column} bekommt</translation>
     </message>
@@ -9774,7 +9774,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location line="+67"/>
+        <location line="+66"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
@@ -9835,38 +9835,28 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+70"/>
+        <location line="+74"/>
         <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+129"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location line="-40"/>
+        <location line="-45"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+8"/>
         <source>Add a recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+16"/>
         <source>Add three recipients</source>
         <translation>Drei Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <source>A recipient needs a name. Give one, or remove the recipient.</source>
-        <translation>Ein Empfänger braucht einen Namen. Geben Sie einen an oder entfernen Sie den Empfänger.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>{name} is already a recipient. Give another name.</source>
-        <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
-    </message>
-    <message>
-        <location line="+5"/>
+        <location line="+9"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
@@ -9881,12 +9871,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+6"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="+5"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+5"/>
         <source>{name} was removed.</source>
         <translation>{name} wurde entfernt.</translation>
     </message>
@@ -10049,12 +10039,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+1"/>
-        <location line="+312"/>
+        <location line="+323"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-310"/>
+        <location line="-321"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -10074,7 +10064,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Quasi-Identifikatoren je Empfänger</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+17"/>
         <source>All recipients together</source>
         <translation>Alle Empfänger gemeinsam</translation>
     </message>
@@ -10110,7 +10100,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keinem Empfänger wird in allem am meisten vertraut.</translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location line="+76"/>
         <source>{names} followed, so that the chain holds.</source>
         <translation>Damit die Kette hält, wurde mit verschoben: {names}.</translation>
     </message>
@@ -10121,7 +10111,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-6"/>
-        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="-405"/>
+        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="-416"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
@@ -10151,7 +10141,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{figure} von {units:,} {units:Einheit|Einheiten}</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+48"/>
         <source>Set a group size k for each recipient: every record then shares what is shown of the quasi-identifiers with at least k − 1 others. A recipient trusted less sees no column more finely, so a group sees no more than the finest view.</source>
         <translation>Geben Sie für jeden Empfänger eine Gruppengröße k an: Jeder Datensatz teilt dann das, was von den Quasi-Identifikatoren gezeigt wird, mit mindestens k − 1 anderen. Wem weniger vertraut wird, der sieht keine Spalte feiner; daher sieht eine Gruppe nicht mehr als die feinste Sicht.</translation>
     </message>
@@ -10181,7 +10171,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unterdrücken</translation>
     </message>
     <message>
-        <location line="+234"/>
+        <location line="+247"/>
         <source>Suppress single cells</source>
         <translation>Einzelne Zellen unterdrücken</translation>
     </message>
@@ -10202,7 +10192,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+32"/>
         <source>Finding levels</source>
         <translation>Stufen werden gesucht</translation>
     </message>
@@ -10473,7 +10463,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Einstellung wurde|Einstellungen wurden} geändert.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-76"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-81"/>
         <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-59"/>
         <location line="+9"/>
         <source>Make this safe</source>
@@ -10485,14 +10475,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+73"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+77"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+180"/>
         <source>Who gets what</source>
         <translation>Wer bekommt was</translation>
     </message>
     <message>
-        <location line="+52"/>
-        <location line="+201"/>
+        <location line="+70"/>
+        <location line="+200"/>
         <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+99"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
@@ -10533,7 +10523,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zufällig ersetzen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+138"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="+143"/>
         <source>Drag to make the settings higher or lower, or press Ctrl+Shift+Up and Ctrl+Shift+Down.</source>
         <translation>Ziehen Sie, um die Einstellungen höher oder niedriger zu machen, oder drücken Sie Strg+Umschalt+Auf und Strg+Umschalt+Ab.</translation>
     </message>
@@ -10702,7 +10692,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Profiles</name>
     <message>
-        <location line="-176"/>
+        <location line="-173"/>
         <source>{count} labelled {count:value|values}</source>
         <translation>{count} beschriftete {count:Wert|Werte}</translation>
     </message>
@@ -10733,7 +10723,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} mit Grund</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+9"/>
         <source>{present} present, {missing} missing, {distinct} different</source>
         <translation>{present} vorhanden, {missing} fehlend, {distinct} verschieden</translation>
     </message>
@@ -11464,12 +11454,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <name>ReleasesPanel</name>
     <message>
         <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+26"/>
-        <location line="+177"/>
+        <location line="+178"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location line="-175"/>
+        <location line="-176"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -11534,17 +11524,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Tabelle f&amp;reigeben</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+10"/>
         <source>&amp;Release to {count}</source>
         <translation>An {count} Empfänger &amp;freigeben</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
+        <source>&amp;Have it approved…</source>
+        <translation>Genehmigung &amp;einholen…</translation>
+    </message>
+    <message>
+        <location line="+2"/>
         <source>&amp;Resolve {count} {count:danger|dangers}</source>
         <translation>{count} {count:Gefahr|Gefahren} &amp;beheben</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+21"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
@@ -11609,7 +11604,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+21"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
@@ -11654,12 +11649,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location line="-109"/>
+        <location line="-113"/>
         <source>Each entry is sealed to the one before; none was changed or cut off. A release has an entry where it begins and one where it ends, on one line.</source>
         <translation>Jeder Eintrag ist mit dem vorigen versiegelt; keiner wurde geändert oder abgeschnitten. Eine Freigabe hat einen Eintrag, wo sie beginnt, und einen, wo sie endet, in einer Zeile.</translation>
     </message>
     <message>
-        <location line="+128"/>
+        <location line="+132"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
@@ -12083,7 +12078,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{share} ± {error:.1f}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="+55"/>
+        <location filename="../../app/sfumato/analysis/other_holders/composition.py" line="+58"/>
         <source>This holds for whoever knows nothing of how many people are in the same classes of several tables. Public counts of them, and columns that several tables share, tell something of it.</source>
         <translation>Das gilt für alle, die nichts darüber wissen, wie viele Personen in denselben Klassen mehrerer Tabellen sind. Öffentliche Zählungen darüber und Spalten, die mehrere Tabellen gemeinsam haben, verraten etwas davon.</translation>
     </message>
@@ -12378,7 +12373,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>zufällige Reihenfolge</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+5"/>
         <source>protect by unit</source>
         <translation>nach Einheit schützen</translation>
     </message>
@@ -12393,7 +12388,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Verlust wird gemessen</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+65"/>
         <location line="+8"/>
         <source>Criteria</source>
         <translation>Kriterien</translation>
@@ -12626,7 +12621,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+1"/>
-        <location filename="../../app/sfumato/commands/recipients.py" line="+293"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="+320"/>
         <location filename="../../app/sfumato/project/approval.py" line="+218"/>
         <location filename="../../app/sfumato/project/release/release.py" line="+473"/>
         <source>Its recipients are: {known}.</source>
@@ -12648,7 +12643,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>ε durch Zähltabellen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-27"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-29"/>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+1"/>
         <source>ε in all</source>
         <translation>ε insgesamt</translation>
@@ -13141,7 +13136,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Offene Spalten</translation>
     </message>
     <message>
-        <location line="+325"/>
+        <location line="+328"/>
         <source>The columns released unperturbed tell little of {names}.</source>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
@@ -13168,7 +13163,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+139"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+143"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
@@ -13202,12 +13197,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen</translation>
     </message>
     <message>
-        <location line="-92"/>
+        <location line="-93"/>
         <source>state level</source>
         <translation>Stufe angeben</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-5"/>
+        <source>show in classes</source>
+        <translation>in Klassen zeigen</translation>
+    </message>
+    <message>
+        <location line="+6"/>
         <source>other mechanism</source>
         <translation>anderes Verfahren</translation>
     </message>
@@ -13217,7 +13217,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>anders gelesen</translation>
     </message>
     <message>
-        <location line="+309"/>
+        <location line="+310"/>
         <source>Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f} in 100.</source>
         <translation>Geschätzt an {sampled:,} von {records:,} {records:Datensatz|Datensätzen}: auf {error:.1f} von 100 genau.</translation>
     </message>
@@ -13320,7 +13320,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{queries:,} zufällige {queries:Anzahlabfrage|Anzahlabfragen} von {attribute}, relativer Fehler:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+129"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+130"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -13330,7 +13330,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Jeder Empfänger ist geprüft</translation>
     </message>
     <message>
-        <location line="+129"/>
+        <location line="+138"/>
         <source>Not ready to release to {names}. {findings}</source>
         <translation>Nicht bereit zur Freigabe an {names}. {findings}</translation>
     </message>
@@ -13360,8 +13360,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+306"/>
-        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+48"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+308"/>
+        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+71"/>
         <source>Drop {column}: {figures}</source>
         <translation>{column} weglassen: {figures}</translation>
     </message>
@@ -13402,7 +13402,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-273"/>
+        <location line="-275"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
@@ -13460,7 +13460,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+124"/>
+        <location line="+126"/>
         <source>Round {column} to multiples of {step:g}: {figures}</source>
         <translation>{column} auf Vielfache von {step:g} runden: {figures}</translation>
     </message>
@@ -13519,8 +13519,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+21"/>
-        <location line="+6"/>
-        <location line="+2"/>
+        <location line="+8"/>
+        <location line="+3"/>
         <location filename="../../app/sfumato/analysis/readiness/verdicts.py" line="+7"/>
         <source>Released before</source>
         <translation>Früher freigegeben</translation>
@@ -13531,19 +13531,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Exakte Nebenprodukte</translation>
     </message>
     <message>
-        <location line="-4"/>
-        <location line="+10"/>
+        <location line="-5"/>
+        <location line="+11"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="+252"/>
         <source>{sentence}.</source>
         <translation>{sentence}.</translation>
     </message>
     <message>
-        <location line="-73"/>
+        <location line="-76"/>
         <source>The largest or smallest numbers of {columns} are rare: they tell whose record it is.</source>
         <translation>Die größten oder kleinsten Zahlen von {columns} sind selten: Sie verraten, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+113"/>
+        <location line="+116"/>
         <source>Positions</source>
         <translation>Positionen</translation>
     </message>
@@ -13773,12 +13773,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gruppen ohne einen Teil von {attribute} werden gebildet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="+229"/>
+        <location filename="../../app/sfumato/analysis/coarsening/view_checks.py" line="+230"/>
         <source>View</source>
         <translation>Sicht</translation>
     </message>
     <message>
-        <location line="+149"/>
+        <location line="+171"/>
         <source>raised and counted</source>
         <translation>angehoben und gezählt</translation>
     </message>
@@ -13798,7 +13798,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen: {figures}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+149"/>
+        <location filename="../../app/sfumato/analysis/coarsening/views.py" line="+151"/>
         <source>Encoding the quasi-identifiers</source>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
@@ -13823,7 +13823,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Legen Sie eines fest: die Größe der kleinsten Klasse.</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+57"/>
         <source>Choose a whole number from 1.</source>
         <translation>Wählen Sie eine ganze Zahl ab 1.</translation>
     </message>
@@ -13834,14 +13834,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+382"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="+372"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
     <message>
         <location line="+1"/>
         <location filename="../../app/sfumato/engine/generalization/chain.py" line="+1"/>
-        <location filename="../../app/sfumato/engine/generalization/search.py" line="+172"/>
+        <location filename="../../app/sfumato/engine/generalization/search.py" line="+202"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -14872,7 +14872,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+27"/>
-        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+190"/>
+        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+194"/>
         <source>Column {column} has no hierarchy.</source>
         <translation>Spalte {column} hat keine Hierarchie.</translation>
     </message>
@@ -15427,24 +15427,19 @@ Rückgabewerte:
         <translation>Die Empfänger, ihre Stufen und was sich seit ihren Freigaben geändert hat auflisten oder Stufen festlegen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/recipients.py" line="-228"/>
-        <source>sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in</source>
-        <translation>sfumato: --of NAME gehört zu --level GRÖSSE=ZAHL oder --tell-in</translation>
-    </message>
-    <message>
-        <location line="+11"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="-238"/>
         <location filename="../../app/sfumato/commands/release.py" line="-44"/>
         <source>The project has no recipients yet.</source>
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/commands/policy.py" line="+293"/>
-        <location filename="../../app/sfumato/commands/recipients.py" line="+26"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="+53"/>
         <source>{key} keeps its level. {error}</source>
         <translation>{key} behält seine Stufe. {error}</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/recipients.py" line="+22"/>
+        <location filename="../../app/sfumato/commands/recipients.py" line="+11"/>
         <source>The policy protects no {name}.</source>
         <translation>Das Regelwerk schützt kein {name}.</translation>
     </message>
@@ -15475,12 +15470,12 @@ Rückgabewerte:
         <translation>  letzte Freigabe: {day}, seither geändert:</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+35"/>
         <source>the recipient of whom something is stated</source>
         <translation>der Empfänger, für den etwas festgelegt wird</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+6"/>
         <source>the language of what bundles tell the recipient, such as de</source>
         <translation>die Sprache, in der Datenpakete den Empfänger ansprechen, etwa de</translation>
     </message>
@@ -15495,7 +15490,7 @@ Rückgabewerte:
         <translation>nur für dieses Merkmal; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+190"/>
+        <location line="+191"/>
         <source>{cells:,} {cells:cell|cells} suppressed, in {rows:,} {rows:record|records}</source>
         <translation>{cells:,} {cells:Zelle|Zellen} unterdrückt, in {rows:,} {rows:Datensatz|Datensätzen}</translation>
     </message>
@@ -15965,12 +15960,18 @@ Rückgabewerte:
         <translation>Die Tabelle ist kodiert</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+17"/>
+        <location line="+5"/>
         <source>There is no recipient {recipient}.</source>
         <translation>Es gibt keinen Empfänger {recipient}.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-4"/>
+        <source>Add one: sfumato recipients PROJECT --add NAME</source>
+        <translation>Fügen Sie einen hinzu: sfumato recipients PROJECT --add NAME</translation>
+    </message>
+    <message>
+        <location line="+5"/>
         <location filename="../../app/sfumato/formats/databases.py" line="+108"/>
         <location filename="../../app/sfumato/formats/options.py" line="-62"/>
         <location filename="../../app/sfumato/formats/tables/__init__.py" line="+73"/>
@@ -16291,7 +16292,37 @@ Rückgabewerte:
         <translation>Alle Empfänger gemeinsam:</translation>
     </message>
     <message>
-        <location line="-54"/>
+        <location line="-237"/>
+        <source>sfumato: one of --of NAME, --add NAME and --remove NAME at a time, and what is stated goes with one of the first two</source>
+        <translation>sfumato: --of NAME, --add NAME und --remove NAME je für sich; was festgelegt wird, gehört zu einem der ersten beiden</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <source>sfumato: --of NAME goes with --level TERM=NUMBER, --tell-in, --note or --rename</source>
+        <translation>sfumato: zu --of NAME gehört --level TERM=NUMBER, --tell-in, --note oder --rename</translation>
+    </message>
+    <message>
+        <location line="+142"/>
+        <source>add a recipient, at the levels of whoever is trusted least</source>
+        <translation>einen Empfänger hinzufügen, auf den Stufen dessen, dem am wenigsten vertraut wird</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>take a recipient away; releases stay in the ledger</source>
+        <translation>einen Empfänger entfernen; Freigaben bleiben im Freigabeverzeichnis</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>the recipient&apos;s name from now on</source>
+        <translation>wie der Empfänger von nun an heißt</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>your remark on the recipient; an empty text takes it away</source>
+        <translation>Ihre Anmerkung zum Empfänger; ein leerer Text entfernt sie</translation>
+    </message>
+    <message>
+        <location line="+31"/>
         <source>--cells goes with no --rows</source>
         <translation>--cells und --rows schließen einander aus</translation>
     </message>
@@ -16898,7 +16929,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/disclosure/traceability.py" line="+128"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/release.py" line="+516"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/release.py" line="+512"/>
         <source>Comparing the releases</source>
         <translation>Die Freigaben werden verglichen</translation>
     </message>
@@ -16925,7 +16956,7 @@ Rückgabewerte:
         <translation>Verwenden Sie weniger Quasi-Identifikatoren oder weniger Stufen in ihren Hierarchien.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/chain.py" line="-324"/>
+        <location filename="../../app/sfumato/engine/generalization/chain.py" line="-314"/>
         <source>Find levels: of so many columns they are found step by step.</source>
         <translation>Suchen Sie Stufen: Bei so vielen Spalten werden sie Schritt für Schritt gefunden.</translation>
     </message>
@@ -16940,7 +16971,7 @@ Rückgabewerte:
         <translation>Einzelne Spalten werden feiner gezeigt</translation>
     </message>
     <message>
-        <location line="+98"/>
+        <location line="+88"/>
         <source>k is {k}, and the table has {units} {units:record|records} or units that records belong to.</source>
         <translation>k ist {k}, und die Tabelle hat {units} {units:Datensatz|Datensätze} oder Einheiten, zu denen Datensätze gehören.</translation>
     </message>
@@ -17251,7 +17282,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/publication.py" line="+372"/>
+        <location filename="../../app/sfumato/engine/generalization/publication.py" line="+371"/>
         <source>Give {names} one more level with a single group, or leave {count:it|them} out.</source>
         <translation>Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {count:diese Spalte|diese Spalten} weg.</translation>
     </message>
@@ -17261,7 +17292,7 @@ Rückgabewerte:
         <translation>Lassen Sie {standing_out} {standing_out:Datensatz|Datensätze} weglassen; derzeit {allowed:ist|sind} es {allowed}.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+9"/>
         <source>Without the table of {holder} there is a solution.</source>
         <translation>Ohne die Tabelle von {holder} gibt es eine Lösung.</translation>
     </message>
@@ -17701,7 +17732,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/document/entry_plan.py" line="+368"/>
+        <location filename="../../app/sfumato/project/document/entry_plan.py" line="+385"/>
         <location filename="../../app/sfumato/project/rules/text.py" line="+259"/>
         <source>Keep one of them.</source>
         <translation>Behalten Sie eine davon.</translation>
@@ -17892,7 +17923,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen größeren Anteil.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/publication.py" line="-282"/>
+        <location filename="../../app/sfumato/engine/generalization/publication.py" line="-283"/>
         <source>The table&apos;s hierarchies have no levels {node}.</source>
         <translation>Die Hierarchien der Tabelle haben keine Stufen {node}.</translation>
     </message>
@@ -17907,22 +17938,23 @@ Rückgabewerte:
         <translation>An diesem Knoten {rows:ragt|ragen} {rows} {rows:Datensatz|Datensätze} heraus, und {allowed} {allowed:darf|dürfen} weggelassen werden.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+9"/>
         <source>With the {rows} starred {rows:record|records} as a class of their own the table does not keep {criterion}.</source>
         <translation>Mit den {rows} mit * versehenen {rows:Datensatz|Datensätzen} als eigener Klasse hält die Tabelle {criterion} nicht ein.</translation>
     </message>
     <message>
-        <location line="-25"/>
+        <location line="-7"/>
         <source>Choose a safe node, or let more records be left out.</source>
         <translation>Wählen Sie einen sicheren Knoten oder lassen Sie mehr Datensätze weglassen.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+9"/>
+        <location line="+223"/>
         <source>Leave these records out instead of starring them.</source>
         <translation>Lassen Sie diese Datensätze weg, statt sie mit * zu versehen.</translation>
     </message>
     <message>
-        <location line="+122"/>
+        <location line="-87"/>
         <source>Measuring what the nodes lose</source>
         <translation>Gemessen wird, was die Knoten verlieren</translation>
     </message>
@@ -17957,12 +17989,12 @@ Rückgabewerte:
         <translation>Wählen Sie eine Grundgesamtheit, zu der sie gehören und deren Spalten wie hier geschrieben sind.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/search.py" line="-9"/>
+        <location filename="../../app/sfumato/engine/generalization/search.py" line="-24"/>
         <source>All nodes are settled</source>
         <translation>Alle Knoten sind entschieden</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+23"/>
         <source>The share of records that may be left out is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die weggelassen werden dürfen, ist {share:g}.</translation>
     </message>
@@ -18030,16 +18062,6 @@ Rückgabewerte:
         <location line="+1"/>
         <source>Choose a number from 0 (nothing is kept) to 1 (the original).</source>
         <translation>Wählen Sie eine Zahl von 0 (nichts wird beibehalten) bis 1 (das Original).</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>The ladder has no end above the retention probability 0.</source>
-        <translation>Die Leiter hat kein Ende über der Beibehaltungswahrscheinlichkeit 0.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Choose a number above 0.</source>
-        <translation>Wählen Sie eine Zahl über 0.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/engine/matrices/estimate.py" line="+247"/>
@@ -21875,7 +21897,7 @@ Rückgabewerte:
         <translation> Das Programm lehnt sie ab, wo das Rauschen mehr als etwa {share:.0%} der freigegebenen Varianz neben dem ausmacht, was die gegebenen Spalten erklären: Es bleibt zu wenig, woraus zu ziehen wäre.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/columns/arrays.py" line="+482"/>
+        <location filename="../../app/sfumato/formats/columns/arrays.py" line="+476"/>
         <source>Column {column} holds something that is neither number, text, date nor yes/no.</source>
         <translation>Spalte {column} enthält etwas, das weder Zahl noch Text, Datum oder ja/nein ist.</translation>
     </message>
@@ -22563,12 +22585,12 @@ Rückgabewerte:
         <translation>{target} wird entpackt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/hierarchies.py" line="+57"/>
+        <location filename="../../app/sfumato/formats/hierarchies.py" line="+54"/>
         <source>The text</source>
         <translation>Der Text</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+22"/>
         <source>{file} holds a quotation mark that does not close, or a cell that is far too long.</source>
         <translation>{file} enthält ein nicht geschlossenes Anführungszeichen oder eine viel zu lange Zelle.</translation>
     </message>
@@ -22958,7 +22980,7 @@ Rückgabewerte:
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/statistical/writing.py" line="+22"/>
+        <location filename="../../app/sfumato/formats/statistical/watched_frame.py" line="+32"/>
         <location filename="../../app/sfumato/formats/table_format.py" line="+324"/>
         <location filename="../../app/sfumato/project/release/release_stream.py" line="+72"/>
         <location line="+49"/>
@@ -22967,7 +22989,7 @@ Rückgabewerte:
         <translation>Die Datei wird geschrieben</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location filename="../../app/sfumato/formats/statistical/writing.py" line="+37"/>
         <source>The table can&apos;t be written as a {title} file.</source>
         <translation>Die Tabelle lässt sich nicht als Datei von {title} schreiben.</translation>
     </message>
@@ -24107,7 +24129,7 @@ Rückgabewerte:
         <translation>Bringen Sie die Datei so zurück, wie sie herausgegeben wurde. An andere Werte angepasste Stufen lägen nicht auf der Leiter dessen, was ihr Inhaber hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/document/entry_plan.py" line="-236"/>
+        <location filename="../../app/sfumato/project/document/entry_plan.py" line="-251"/>
         <source>{recipient} has no trust level for {entry}.</source>
         <translation>{recipient} hat keine Vertrauensstufe für {entry}.</translation>
     </message>
@@ -24117,7 +24139,12 @@ Rückgabewerte:
         <translation>Legen Sie die Stufe im Regelwerk fest.</translation>
     </message>
     <message>
-        <location line="+161"/>
+        <location line="+28"/>
+        <source>With a spacing of {spacing:g}, {recipient} would lose more than half of the level chosen.</source>
+        <translation>Bei einem Abstand von {spacing:g} verlöre {recipient} mehr als die Hälfte der gewählten Stufe.</translation>
+    </message>
+    <message>
+        <location line="+148"/>
         <source>{column} says which rows belong together, and it would be released.</source>
         <translation>{column} sagt, welche Zeilen zusammengehören, und würde freigegeben.</translation>
     </message>
@@ -24225,7 +24252,7 @@ Rückgabewerte:
         <translation>Berichtigen Sie ihn.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/document/edits.py" line="+160"/>
+        <location filename="../../app/sfumato/project/document/edits.py" line="+165"/>
         <source>The policy has no level that is stated by {found}.</source>
         <translation>Das Regelwerk hat keine Stufe, die durch {found} angegeben wird.</translation>
     </message>
@@ -24380,7 +24407,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen anderen Namen oder öffnen Sie das dort liegende Projekt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+48"/>
+        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="+55"/>
         <source>The chosen levels are none of the lattice&apos;s: a hierarchy has changed since.</source>
         <translation>Die gewählten Stufen gehören nicht zum Verband: Eine Hierarchie hat sich seither geändert.</translation>
     </message>
@@ -24390,7 +24417,7 @@ Rückgabewerte:
         <translation>Wählen Sie erneut einen Knoten.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+6"/>
         <source>The chosen levels don&apos;t satisfy the criteria any more.</source>
         <translation>Die gewählten Stufen erfüllen die Kriterien nicht mehr.</translation>
     </message>
@@ -24403,13 +24430,13 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <location line="+20"/>
+        <location line="+19"/>
         <source>No generalization satisfies the criteria.</source>
         <translation>Keine Vergröberung erfüllt die Kriterien.</translation>
     </message>
     <message>
-        <location line="-19"/>
-        <location line="+17"/>
+        <location line="-18"/>
+        <location line="+16"/>
         <source>Ask for less, add a level to a hierarchy, or let more records be left out.</source>
         <translation>Verlangen Sie weniger, geben Sie einer Hierarchie eine weitere Stufe oder lassen Sie mehr Datensätze weglassen.</translation>
     </message>
@@ -24448,7 +24475,7 @@ Rückgabewerte:
         <translation>Geben Sie den Quasi-Identifikatoren Hierarchien und legen Sie fest, was von jeder Klasse verlangt wird.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="-170"/>
+        <location filename="../../app/sfumato/project/publication/generalization_pipeline.py" line="-178"/>
         <source>Give it one under Attributes, or leave the column out of the generalization.</source>
         <translation>Geben Sie ihr unter Merkmale eine oder lassen Sie die Spalte bei der Vergröberung weg.</translation>
     </message>
@@ -24838,7 +24865,7 @@ Rückgabewerte:
         <translation>Verwenden Sie die Befehle, etwa sfumato check mit --recipient.</translation>
     </message>
     <message>
-        <location line="+398"/>
+        <location line="+396"/>
         <source>The spacing between recipients&apos; levels is out of range.</source>
         <translation>Der Abstand zwischen den Stufen der Empfänger liegt außerhalb des Bereichs.</translation>
     </message>
@@ -24848,14 +24875,15 @@ Rückgabewerte:
         <translation>Geben Sie einen Anteil von 0 bis {widest:g} an.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+29"/>
         <source>With a spacing of {spacing:g}, the last of {count} recipients would lose more than half of the level chosen.</source>
         <translation>Bei einem Abstand von {spacing:g} verlöre der letzte von {count} Empfängern mehr als die Hälfte der gewählten Stufe.</translation>
     </message>
     <message>
         <location line="+2"/>
-        <source>Choose a spacing of at most {most:.2g}.</source>
-        <translation>Wählen Sie einen Abstand von höchstens {most:.2g}.</translation>
+        <location filename="../../app/sfumato/project/document/entry_plan.py" line="-228"/>
+        <source>Choose a spacing of at most {most}.</source>
+        <translation>Wählen Sie einen Abstand von höchstens {most}.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/disclosure/recipient_traceability.py" line="+79"/>
@@ -24918,7 +24946,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/plan.py" line="+175"/>
+        <location filename="../../app/sfumato/project/release/plan.py" line="+178"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -24928,7 +24956,7 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+351"/>
+        <location line="+347"/>
         <source>The plan does not say how the columns are read, so rows can&apos;t be released in batches.</source>
         <translation>Der Plan sagt nicht, wie die Spalten gelesen werden, daher lassen sich Zeilen nicht in Teilen freigeben.</translation>
     </message>
@@ -25103,17 +25131,12 @@ Rückgabewerte:
         <translation>Es wurden frühere Freigaben übernommen, deren Zeilen der ganzen Tabelle zugeordnet werden</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <source>rows belong to units, whose rows are chosen together</source>
-        <translation>Zeilen gehören zu Einheiten, deren Zeilen zusammen gewählt werden</translation>
-    </message>
-    <message>
-        <location line="-16"/>
+        <location line="-14"/>
         <source>which rows are too few to be shown, or which neighbours are grouped, is counted</source>
         <translation>Es wird gezählt, welche Zeilen zu wenige sind, um gezeigt zu werden, oder welche Nachbarn gruppiert werden</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+16"/>
         <source>What is released of a row depends on other rows: {why}.</source>
         <translation>Was von einer Zeile freigegeben wird, hängt von anderen Zeilen ab: {why}.</translation>
     </message>
@@ -27533,7 +27556,7 @@ Rückgabewerte:
         <translation>weggelassen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planning/board.py" line="+345"/>
+        <location filename="../../app/sfumato/analysis/planning/board.py" line="+350"/>
         <source>Not protected yet.</source>
         <translation>Noch nicht geschützt.</translation>
     </message>
@@ -28546,7 +28569,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl an oder lassen Sie das Feld leer.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/document/edits.py" line="-116"/>
+        <location filename="../../app/sfumato/project/document/edits.py" line="-133"/>
         <source>The new value is empty.</source>
         <translation>Der neue Wert ist leer.</translation>
     </message>
@@ -28660,7 +28683,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-604"/>
+        <location filename="../../app/sfumato/ui/panels/policy/panel.py" line="-607"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -28725,7 +28748,7 @@ Rückgabewerte:
         <translation>Spalten werden vergröbert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+186"/>
+        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+201"/>
         <location filename="../../app/sfumato/ui/state/projects.py" line="-142"/>
         <source>Checking the passphrase</source>
         <translation>Die Passphrase wird geprüft</translation>
@@ -30555,7 +30578,17 @@ Rückgabewerte:
         <translation>Weglassen</translation>
     </message>
     <message>
-        <location line="+165"/>
+        <location line="+175"/>
+        <source>{count} {count:row has|rows have} a number that looks like a code for missing values in {columns}, where all others are words. Every figure counts it as a value of its own.</source>
+        <translation>{count} {count:Zeile hat|Zeilen haben} in {columns} eine Zahl, die wie ein Code für fehlende Werte aussieht; alle anderen sind Wörter. Jede Angabe zählt sie als eigenen Wert.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
+        <source>Among the first {first} {first:row|rows}, {count} {count:has|have} a number that looks like a code for missing values in {columns}, where all others are words. Every figure counts it as a value of its own.</source>
+        <translation>Unter den ersten {first} {first:Zeile|Zeilen} {count:hat|haben} {count} in {columns} eine Zahl, die wie ein Code für fehlende Werte aussieht; alle anderen sind Wörter. Jede Angabe zählt sie als eigenen Wert.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
         <source>{count} {count:date|dates} of {columns} {count:looks|look} like codes for missing values: they repeat and lie far from all others. Every figure counts them.</source>
         <translation>{count} {count:Datum|Datumsangaben} von {columns} {count:sieht|sehen} wie Codes für fehlende Werte aus: Sie wiederholen sich und liegen weit abseits von allen anderen. Jede Angabe zählt sie mit.</translation>
     </message>
@@ -30587,7 +30620,7 @@ Rückgabewerte:
         <translation>{count} {count:Zahl|Zahlen} von {columns} {count:ist|sind} als „keine Antwort“ beschriftet. Jede Angabe zählt sie mit, und Rauschen wird an ihnen gemessen.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+11"/>
         <source>Among the first {first} {first:row|rows}, {count} {count:number|numbers} of {columns} {count:looks|look} like codes for missing values: they repeat and stand apart from all others. Every figure counts them, and noise is measured by them.</source>
         <translation>In den ersten {first} {first:Zeile|Zeilen} {count:sieht|sehen} {count} {count:Zahl|Zahlen} von {columns} wie Codes für fehlende Werte aus: Sie wiederholen sich und liegen abseits von allen anderen. Jede Angabe zählt sie mit, und Rauschen wird an ihnen gemessen.</translation>
     </message>
@@ -31273,7 +31306,7 @@ Rückgabewerte:
         <translation>{rule}, {sampling} (wie eingestellt): {error:.0f} %.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planning/safe_plan.py" line="+83"/>
+        <location filename="../../app/sfumato/analysis/planning/safe_plan.py" line="+86"/>
         <source>Trusted partner</source>
         <translation>Vertrauenswürdiger Partner</translation>
     </message>
@@ -31343,7 +31376,7 @@ Rückgabewerte:
         <translation>Was festgelegt ist, wird geprüft</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+133"/>
         <source>No column is sensitive, so there is nothing to protect.</source>
         <translation>Keine Spalte ist sensibel, also gibt es nichts zu schützen.</translation>
     </message>
@@ -31383,7 +31416,7 @@ Rückgabewerte:
         <translation>Wichtig, damit von ihnen eher als von anderen etwas erhalten bleibt: {columns}.</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+55"/>
         <source>{recipient} {k}</source>
         <translation>{recipient} {k}</translation>
     </message>
@@ -31413,7 +31446,7 @@ Rückgabewerte:
         <translation>Abhilfen für {count} {count:Gefahr|Gefahren} werden versucht</translation>
     </message>
     <message>
-        <location line="+80"/>
+        <location line="+83"/>
         <source>{recipient} gets {column} at ε = {epsilon:.3g}: beside what is measured of it, its typical level can&apos;t be kept.</source>
         <translation>{recipient} bekommt {column} bei ε = {epsilon:.3g}: Neben dem, was daran gemessen wird, ist die übliche Stufe nicht einzuhalten.</translation>
     </message>
@@ -31814,7 +31847,7 @@ Rückgabewerte:
         <translation>Wer auch die Ausgabe vom {day} hat und weiß, wer hinzukam, ausschied oder blieb, könnte Werte auf weniger als die verlangten {l} eingrenzen: In einer Klasse {weakest:bleibt|bleiben} {weak}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-176"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-181"/>
         <source>Looking at the columns</source>
         <translation>Spalten werden angesehen</translation>
     </message>
@@ -31875,6 +31908,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+123"/>
+        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+98"/>
         <source>{deeds}</source>
         <translation>{deeds}</translation>
     </message>
@@ -32589,7 +32623,7 @@ Rückgabewerte:
         <translation>Schreiben Sie ihn als Jahr-Monat-Tag, etwa 2027-12-31.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planning/planned_views.py" line="+66"/>
+        <location filename="../../app/sfumato/analysis/planning/planned_views.py" line="+71"/>
         <source>Trying what single cells would keep</source>
         <translation>Probieren, was einzelne Zellen erhielten</translation>
     </message>
@@ -32874,6 +32908,31 @@ Rückgabewerte:
         <location line="+11"/>
         <source>{count:,} safe {count:combination is minimal: it|combinations are minimal: they} can&apos;t be made more detailed and stay safe.</source>
         <translation>{count:,} sichere {count:Kombination ist minimal: Sie lässt|Kombinationen sind minimal: Sie lassen} sich nicht genauer machen und zugleich sicher halten.</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="-72"/>
+        <source>Treat {columns} as {count:a quasi-identifier|quasi-identifiers} too</source>
+        <translation>Auch {columns} als {count:Quasi-Identifikator|Quasi-Identifikatoren} behandeln</translation>
+    </message>
+    <message>
+        <location filename="../../app/sfumato/project/document/recipients.py" line="+115"/>
+        <source>A recipient needs a name.</source>
+        <translation>Ein Empfänger braucht einen Namen.</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>Give one, or remove the recipient.</source>
+        <translation>Geben Sie einen an, oder entfernen Sie den Empfänger.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>Give another name.</source>
+        <translation>Geben Sie einen anderen Namen an.</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>{name} is already a recipient.</source>
+        <translation>{name} ist schon ein Empfänger.</translation>
     </message>
 </context>
 <context>
