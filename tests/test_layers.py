@@ -179,10 +179,7 @@ def test_figures_are_built_without_pyplot():
     assert offences("ui", ("matplotlib.pyplot", "pylab")) == []
 
 
-THREADED = (
-    *("engine/core/parallel.py", "engine/ladders/alias_sampling.py", "engine/ladders/uniform.py"),
-    "formats/databases.py",
-)
+THREADED = ("engine/core/parallel.py", "formats/databases.py")
 """Where the engine computes in threads, and a database is waited for; all of them have ended when
 a call returns, but for a connection that nobody waits for any more."""
 

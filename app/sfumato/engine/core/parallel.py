@@ -65,9 +65,14 @@ def side_by_side(threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
 
 
 def in_stretches(
-    rows: int, stretch: int, workers: Sequence[Worker], context: Context, text: str
+    rows: int,
+    stretch: int,
+    threads: int,
+    worker: Callable[[], Worker],
+    context: Context,
+    text: str,
 ) -> None:
-    """Let the workers do all stretches of a table; whichever is free takes the next.
+    """Let workers do all stretches of a table; whichever is free takes the next.
 
     Parameters
     ----------
@@ -75,14 +80,17 @@ def in_stretches(
         The number of rows, n.
     stretch
         How many rows a worker takes at a time.
-    workers
-        One for each thread. The first one works in the calling thread, which reports.
+    threads
+        How many work at once, at most. The calling thread is one of them, and reports.
+    worker
+        Makes the worker of a thread.
     context
         Told of the progress; may stop the work.
     text
         What is reported.
     """
-    _Turns(rows, stretch).run(workers, context, text)
+    turns = _Turns(rows, stretch)
+    turns.run([worker() for _ in range(max(1, min(threads, turns.count)))], context, text)
 
 
 class _Turns:
@@ -91,12 +99,12 @@ class _Turns:
     def __init__(self, rows: int, stretch: int) -> None:
         self._starts: Iterator[int] = iter(range(0, rows, stretch))
         self._stretch = stretch
-        self._count = -(-rows // stretch)
+        self.count = -(-rows // stretch)
         self._done = 0
         self._lock = threading.Lock()
 
     def run(self, workers: Sequence[Worker], context: Context, text: str) -> None:
-        if self._count <= 1 or len(workers) == 1:
+        if len(workers) == 1:
             self._take(workers[0], context, text)
         else:
             with ThreadPoolExecutor(len(workers) - 1, "stretches") as pool:
@@ -115,7 +123,7 @@ class _Turns:
             with self._lock:
                 self._done += 1
             if context is not None:
-                context.report(self._done / self._count, text)
+                context.report(self._done / self.count, text)
 
     def _next(self) -> int | None:
         with self._lock:

@@ -16,7 +16,6 @@ that it was given, each rounded to 2^-50 of a cell; a value of probability 0 is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Final
 
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.frozen import dataclass
+from sfumato.engine.core.parallel import in_stretches
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats, Integers, Words
 from sfumato.engine.ladders.uniform import TILE, release_codes
@@ -154,19 +154,13 @@ class TopRung(ABC):
         """Return the top rung's release: a pure function of key, record and true value."""
         out = np.empty_like(codes)
 
-        def release(start: int) -> None:
-            part = slice(start, start + TILE)
+        def release(part: slice) -> None:
             draws = RecordDraws(codes[part], record_ids[part], key)
             words, evenly = draws.word_and_code(_TOP_STREAM, self.size)
             out[part] = self._show(codes[part], words, evenly)
 
-        starts = range(0, len(codes), TILE)
-        with ThreadPoolExecutor(_THREADS, "top rung") as pool:
-            try:
-                for done, _ in enumerate(pool.map(release, starts)):
-                    context.report(done / len(starts), "Drawing the most trusted release")
-            finally:
-                pool.shutdown(cancel_futures=True)
+        text = "Drawing the most trusted release"
+        in_stretches(len(codes), TILE, _THREADS, lambda: release, context, text)
         return out
 
 

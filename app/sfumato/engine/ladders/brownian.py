@@ -493,8 +493,7 @@ def brownian_motion(
 
         return work
 
-    workers = [worker() for _ in range(max(1, threads))]
-    in_stretches(rows, stretch, workers, context, "Drawing the noise")
+    in_stretches(rows, stretch, threads, worker, context, "Drawing the noise")
     return motion
 
 

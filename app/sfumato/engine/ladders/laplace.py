@@ -288,8 +288,7 @@ def release_steps(
 
         return work
 
-    workers = [worker() for _ in range(max(1, min(threads, -(-len(numbers) // stretch))))]
-    in_stretches(len(numbers), stretch, workers, context, "Adding the noise")
+    in_stretches(len(numbers), stretch, threads, worker, context, "Adding the noise")
     return out
 
 

@@ -14,9 +14,7 @@ bytes, which no processor does several at a time; tiles of a quarter the size ar
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -25,6 +23,7 @@ import numpy.typing as npt
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.frozen import dataclass
+from sfumato.engine.core.parallel import Worker, in_stretches
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Bytes, Indices, Words
 from sfumato.engine.ladders.uniform_cells import (
@@ -168,6 +167,16 @@ class Kernel:
             self.release(rung.above, codes[unmoved], ids[unmoved], top[unmoved], shown)
             out[unmoved] = shown
         return apart.left
+
+    def finish(
+        self, rung: UniformRung, left: Indices, codes: Codes, ids: Ids, top: Codes, out: Codes
+    ) -> None:
+        """Write into `out` what the records show that other calls left; arguments as there."""
+        for start in range(0, len(left), len(self._rank)):
+            rows = left[start : start + len(self._rank)]
+            shown = np.empty(len(rows), dtype=out.dtype)
+            self.release(rung, codes[rows], ids[rows], top[rows], shown, thorough=True)
+            out[rows] = shown
 
     def _find_occupied(self, drawn: Bytes, part: slice, bounds: _Bounds) -> None:
         """Find the cells with events from the level's cell upwards, and their number."""
@@ -433,14 +442,12 @@ def release_codes(
 
     Parameters
     ----------
-    codes
-        The true values, shape (n,).
+    codes, record_ids
+        The true values and the records' identifiers, shape (n,).
     size
         The number of values in the domain, m.
     level
         The retention probability p, from 0 to 1.
-    record_ids
-        The records' identifiers, shape (n,).
     key
         The attribute's key.
     context
@@ -469,18 +476,45 @@ def release_codes(
     if level == 1.0:
         context.report(1.0, "Releasing")
         return top.copy()
-    # Buffers are no larger than the table.
-    stretch = max(1, min(stretch, len(codes)))
-    work = _Work(codes, record_ids, top, rung_at(level) if level > 0.0 else None, stretch)
-    return work.run(_kernels(work, size, key, min(threads, work.stretches), tile), context)
+    stretch = max(1, min(stretch, len(codes)))  # buffers are no larger than the table
+
+    def kernel() -> Kernel:
+        return Kernel(size, key.cipher(), codes.dtype, stretch, min(tile, stretch))
+
+    return _released(level, codes, record_ids, top, kernel, threads, stretch, context)
 
 
-def _kernels(work: _Work, size: int, key: AttributeKey, count: int, tile: int) -> list[Kernel]:
-    """Return a kernel for each thread, with a cipher and buffers of its own."""
-    tile = min(tile, work.stretch)
-    return [
-        Kernel(size, key.cipher(), work.code_type, work.stretch, tile) for _ in range(max(1, count))
-    ]
+def _released(
+    level: float,
+    codes: Codes,
+    ids: Ids,
+    top: Codes,
+    make_kernel: Callable[[], Kernel],
+    threads: int,
+    stretch: int,
+    context: Context,
+) -> Codes:
+    """Return what records show at a level below 1."""
+    out, rung = np.empty_like(codes), rung_at(level) if level > 0.0 else None
+    kernels, left = list[Kernel](), list[Indices]()
+
+    def worker() -> Worker:
+        kernel = make_kernel()
+        kernels.append(kernel)
+
+        def work(part: slice) -> None:
+            if rung is None:
+                kernel.release_bottom(codes[part], ids[part], out[part])
+            else:
+                rows = kernel.release(rung, codes[part], ids[part], top[part], out[part])
+                left.append(part.start + rows)
+
+        return work
+
+    in_stretches(len(codes), stretch, threads, worker, context, "Releasing")
+    if rung is not None and left:
+        kernels[0].finish(rung, np.concatenate(left), codes, ids, top, out)
+    return out
 
 
 def _check_codes(codes: Codes, size: int, record_ids: Words) -> None:
@@ -492,70 +526,3 @@ def _check_codes(codes: Codes, size: int, record_ids: Words) -> None:
         raise ValueError("codes or record ids are not of an unsigned type")
     if len(codes) and int(codes.max()) >= size:
         raise ValueError("a code lies outside the domain")
-
-
-class _Work:
-    """The stretches of one release, taken by whichever thread is free."""
-
-    def __init__(
-        self, codes: Codes, record_ids: Words, top: Codes, rung: UniformRung | None, stretch: int
-    ) -> None:
-        self._codes = codes
-        self._record_ids = record_ids
-        self._top = top
-        self._out = np.empty_like(codes)
-        self.code_type = codes.dtype
-        self._rung = rung
-        self.stretch = stretch
-        self._starts: Iterator[int] = iter(range(0, len(codes), stretch))
-        self._lock = threading.Lock()
-        self._done = 0
-        self.stretches = -(-len(codes) // stretch)
-
-    def run(self, kernels: list[Kernel], context: Context) -> Codes:
-        """Do all stretches, one thread for each kernel; the calling thread reports."""
-        with ThreadPoolExecutor(len(kernels), "release") as pool:
-            helpers = [pool.submit(self._take_turns, kernel, None) for kernel in kernels[1:]]
-            try:
-                self._take_turns(kernels[0], context)
-            finally:
-                self._stop()
-            for helper in helpers:
-                helper.result()
-        context.report(1.0, "Releasing")
-        return self._out
-
-    def _take_turns(self, kernel: Kernel, context: Context | None) -> None:
-        """Do one stretch after another, then the rows that they left."""
-        left = []
-        while (start := self._next_start()) is not None:
-            part = slice(start, start + self.stretch)
-            codes, ids, out = self._codes[part], self._record_ids[part], self._out[part]
-            if self._rung is None:
-                kernel.release_bottom(codes, ids, out)
-            else:
-                top = self._top[part]
-                left.append(start + kernel.release(self._rung, codes, ids, top, out))
-            with self._lock:
-                self._done += 1
-            if context is not None:
-                context.report(self._done / self.stretches, "Releasing")
-        if self._rung is not None and left:
-            self._finish(kernel, self._rung, np.concatenate(left))
-
-    def _finish(self, kernel: Kernel, rung: UniformRung, left: Indices) -> None:
-        for start in range(0, len(left), self.stretch):
-            rows = left[start : start + self.stretch]
-            out = np.empty(len(rows), dtype=self._out.dtype)
-            codes, ids, top = self._codes[rows], self._record_ids[rows], self._top[rows]
-            kernel.release(rung, codes, ids, top, out, thorough=True)
-            self._out[rows] = out
-
-    def _next_start(self) -> int | None:
-        with self._lock:
-            return next(self._starts, None)
-
-    def _stop(self) -> None:
-        """Let no further stretch begin."""
-        with self._lock:
-            self._starts = iter(())

@@ -158,8 +158,7 @@ def release_numbers(
 
         return work
 
-    workers = [worker() for _ in range(max(1, min(THREADS, -(-rows // stretch))))]
-    in_stretches(rows, stretch, workers, context, "Adding the noise")
+    in_stretches(rows, stretch, THREADS, worker, context, "Adding the noise")
     return released
 
 
