@@ -129,7 +129,9 @@ class TestMenus:
         assert window.menus.actions["redo"].text() == "&Redo: Name it"
         wanted = QKeySequence.keyBindings(QKeySequence.StandardKey.Redo)
         assert wanted
-        assert window.menus.actions["redo"].shortcuts() == wanted
+        redo = window.menus.actions["redo"].shortcuts()
+        assert redo[: len(wanted)] == wanted
+        assert {"Ctrl+Y", "Ctrl+Shift+Z"} <= {keys.toString() for keys in redo}
 
     @pytest.mark.slow
     def test_undo_turns_to_where_the_edit_was_made(self, window):

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import ndtri
+import scipy
 
 from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import Table
@@ -222,7 +222,8 @@ def _distance_of_numbers(true: Floats, leaked: Floats) -> float:
     even = (np.arange(len(true)) * _GOLDEN + 0.5 / len(true)) % 1.0
     even = np.clip(even, 1e-9, 1.0 - 1e-9)
     side = even - 0.5
-    shapes = ndtri(even), -np.sign(side) * np.log1p(-2.0 * np.abs(side)) / np.sqrt(2.0)
+    normal = scipy.special.ndtri(even)
+    shapes = normal, -np.sign(side) * np.log1p(-2.0 * np.abs(side)) / np.sqrt(2.0)
     spread = np.std(true)
     noisy = (true + strength * spread * shape for strength in _NOISE for shape in shapes)
     return min(_ks(np.sort(each), leaked) for each in noisy)

@@ -569,7 +569,11 @@ class WindowMenus(Menus):
         menu = self.menu(_tr("&Edit"))
         menu.setToolTipsVisible(True)
         self.add(menu, "undo", _tr("&Undo"), session.undo, Keys.Undo, "undo")
-        self.add(menu, "redo", _tr("&Redo"), session.redo, Keys.Redo, "redo")
+        redo = self.add(menu, "redo", _tr("&Redo"), session.redo, Keys.Redo, "redo")
+        keys = [*redo.shortcuts(), QKeySequence("Ctrl+Y"), QKeySequence("Ctrl+Shift+Z")]
+        redo.setShortcuts(
+            list(dict.fromkeys(keys))
+        )  # both are usual, whatever the desktop's own is
         menu.addSeparator()
         self.add(menu, "copy", _tr("&Copy"), copy_from_focus, Keys.Copy, "copy")
         menu.addSeparator()

@@ -46,6 +46,7 @@ from sfumato.engine.core.frozen import dataclass
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.look.wording import value_name
+from sfumato.ui.widgets.paint_queue import Steps, turns
 from sfumato.ui.widgets.painted import LEFT, RIGHT, MarkedHeadings, icon_pixmap
 
 Index = QModelIndex | QPersistentModelIndex
@@ -53,6 +54,9 @@ Index = QModelIndex | QPersistentModelIndex
 WIDTH_ROWS: Final = 60
 """So many rows decide how wide a column starts."""
 MEASURED_COLUMNS: Final = 200
+FITTED_AT_ONCE: Final = 25
+"""So many columns are measured without the window's standing still; they fill a wide screen."""
+_FITTED: Final = object()
 NARROWEST: Final = 64
 MOST_WRAPPED: Final = 100
 """To measure more rows than these would take too long."""
@@ -107,11 +111,11 @@ class FrameModel(QAbstractTableModel):
         self._marks = dict(marks or {})
         self._labels = dict(labels or {})
         self._first_row = first_row
-        self._series = [frame.iloc[:, i] for i in range(frame.shape[1])]
+        self._names = [str(name) for name in frame.columns]  # Qt asks for all of them often
+        self._series: dict[int, pd.Series] = {}
         self._numeric = [
-            pd.api.types.is_numeric_dtype(series.dtype)
-            and not pd.api.types.is_bool_dtype(series.dtype)
-            for series in self._series
+            pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+            for dtype in frame.dtypes
         ]
         self._order: npt.NDArray[np.int64] | None = None
         self._number_font = font(tabular=True)
@@ -122,6 +126,12 @@ class FrameModel(QAbstractTableModel):
     def frame(self) -> pd.DataFrame:
         """The rows."""
         return self._frame
+
+    def _column(self, place: int) -> pd.Series:
+        """Return a column, taken from the frame where it is first shown."""
+        if place not in self._series:
+            self._series[place] = self._frame.iloc[:, place]
+        return self._series[place]
 
     def source_row(self, row: int) -> int:
         """Return the position in the frame of a row in the view."""
@@ -139,7 +149,7 @@ class FrameModel(QAbstractTableModel):
 
     def columnCount(self, parent: Index | None = None) -> int:
         """Return the number of columns."""
-        return 0 if parent is not None and parent.isValid() else len(self._series)
+        return 0 if parent is not None and parent.isValid() else len(self._names)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what is shown of a cell."""
@@ -148,25 +158,25 @@ class FrameModel(QAbstractTableModel):
             return _SIDES[self._numeric[column]]
         if role not in _VALUE_ROLES:
             return None
-        value: Any = self._series[column].iat[self.source_row(index.row())]
+        value: Any = self._column(column).iat[self.source_row(index.row())]
         missing = bool(pd.isna(value))
         if role == Qt.ItemDataRole.FontRole:
             return self._font(column, missing)
         if missing:
             return self.tr("missing") if role == Qt.ItemDataRole.ToolTipRole else MISSING_TEXT
-        labels = self._labels.get(str(self._frame.columns[column]))
+        labels = self._labels.get(self._names[column])
         if labels and role == Qt.ItemDataRole.DisplayRole:
             return labels.get(value, show_value(value, localized))
         return show_value(value, localized)
 
     def texts(self, rows: Sequence[int], column: int) -> list[str]:
         """Return what is shown of a column in some rows of the view."""
-        whole = self._series[column]
+        whole = self._column(column)
         if self._order is None and isinstance(rows, range) and rows.step == 1:
             series = whole.iloc[rows.start : rows.stop]  # in a tenth of the time
         else:
             series = whole.iloc[[self.source_row(row) for row in rows]]
-        labels = self._labels.get(str(self._frame.columns[column]), {})
+        labels = self._labels.get(self._names[column], {})
         return [
             MISSING_TEXT if missing else labels.get(value, show_value(value, localized))
             for value, missing in zip(series, series.isna(), strict=True)
@@ -182,7 +192,7 @@ class FrameModel(QAbstractTableModel):
     ) -> Any:
         """Return a column's name, or a row's number."""
         if orientation == Qt.Orientation.Horizontal:
-            name = str(self._frame.columns[section])
+            name = self._names[section]
             if role == Qt.ItemDataRole.DisplayRole:
                 return name
             if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -200,7 +210,7 @@ class FrameModel(QAbstractTableModel):
 
     def order_by(self, column: int, descending: bool) -> npt.NDArray[np.int64]:
         """Return the order that sorts by a column, missing values last (safe in a job)."""
-        ordered = self._series[column].reset_index(drop=True)
+        ordered = self._column(column).reset_index(drop=True)
         if isinstance(ordered.dtype, pd.CategoricalDtype) and not ordered.cat.ordered:
             rank = np.argsort(np.argsort(ordered.cat.categories.to_numpy()))
             codes = ordered.cat.codes.to_numpy()
@@ -492,6 +502,7 @@ class TableView(QTableView):
         whenever it paints them.
         """
         before = self.model()
+        turns().leave(self)  # widths of the model before are of no use any more
         super().setModel(model)
         if before is not None and before is not model and before.parent() is self:
             before.deleteLater()
@@ -520,31 +531,43 @@ class TableView(QTableView):
     def fit_columns(self) -> None:
         """Give each column the width that its name and its first rows need.
 
-        Of very many columns the first are measured, and the others as wide as the widest of them.
+        Of many columns the first are measured at once, since they are in sight, others in turns;
+        of very many the last ones are as wide as the widest that was measured.
         """
+        turns().leave(self)
+        steps = self._fitting()
+        if next(steps, _FITTED) is None:
+            turns().ask(self, steps)
+
+    def _fitting(self) -> Steps:
         model = self.model()
         if model is None:
             return
-        metrics, heading = self.fontMetrics(), self.horizontalHeader().fontMetrics()
         measured, widths = min(model.columnCount(), MEASURED_COLUMNS), [scaled(NARROWEST)]
         for column in range(measured):
-            rows = range(min(model.rowCount(), WIDTH_ROWS))
-            texts: Iterable[object] = (
-                model.texts(rows, column)  # at once, in a fifth of the time
-                if isinstance(model, FrameModel)
-                else (model.index(row, column).data() for row in rows)
-            )
-            widest = max((metrics.horizontalAdvance(str(text)) for text in texts), default=0)
-            name = str(model.headerData(column, Qt.Orientation.Horizontal))
-            decoration = Qt.ItemDataRole.DecorationRole
-            marked = model.headerData(column, Qt.Orientation.Horizontal, decoration) is not None
-            room = scaled(16) + Space.INSIDE if marked else 0
-            needed = max(widest, heading.horizontalAdvance(name) + 16 + room) + 28
-            width = min(max(math.ceil(needed), scaled(NARROWEST)), scaled(WIDEST))
-            self.setColumnWidth(column, width)
-            widths.append(width)
+            if column and not column % FITTED_AT_ONCE:
+                yield
+            widths.append(self._fitting_width(model, column))
+            self.setColumnWidth(column, widths[-1])
         if measured < model.columnCount():
             self.horizontalHeader().setDefaultSectionSize(max(widths))
+
+    def _fitting_width(self, model: QAbstractItemModel, column: int) -> int:
+        """Return how wide a column has to be for its name and its first rows, within limits."""
+        metrics, heading = self.fontMetrics(), self.horizontalHeader().fontMetrics()
+        rows = range(min(model.rowCount(), WIDTH_ROWS))
+        texts: Iterable[object] = (
+            model.texts(rows, column)  # at once, in a fifth of the time
+            if isinstance(model, FrameModel)
+            else (model.index(row, column).data() for row in rows)
+        )
+        widest = max((metrics.horizontalAdvance(str(text)) for text in texts), default=0)
+        name = str(model.headerData(column, Qt.Orientation.Horizontal))
+        decoration = Qt.ItemDataRole.DecorationRole
+        marked = model.headerData(column, Qt.Orientation.Horizontal, decoration) is not None
+        room = scaled(16) + Space.INSIDE if marked else 0
+        needed = max(widest, heading.horizontalAdvance(name) + 16 + room) + 28
+        return min(max(math.ceil(needed), scaled(NARROWEST)), scaled(WIDEST))
 
     def wrap_rows(self) -> None:
         """Make rows as high as their texts need at the columns' widths, unless there are many."""
