@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from sfumato.analysis.coarsening.views import with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import Role
@@ -79,10 +79,16 @@ def test_a_sound_table_is_good_and_is_released_without_a_reason(qtbot, panel, tm
 def test_releasing_leads_to_the_list_and_asks_for_a_reason(qtbot, found):
     assert found.state() is PanelState.ATTENTION
     assert "Danger: 1 of 400 records is unique" in words(found)
+    found.resize(900, 600)
     qtbot.mouseClick(found.primary, LEFT)
     wait_for_jobs(qtbot, found.session)
     assert found.session.project.releases == ()
-    assert found.readiness.reason.hasFocus() or found.readiness.ask.isVisible()
+    assert found.readiness.ask.isVisible()
+    block = found.readiness.block_of("Clinic A")
+    assert "Danger: 1 of 400" in " ".join(label.text() for label in block.findChildren(QLabel))
+    top = block.mapTo(found.work, QPoint()).y()
+    assert 0 <= top < found.work.height() - 40, "the danger itself is in sight"
+    assert block.isAncestorOf(QApplication.focusWidget()), "and the keyboard at what mends it"
     qtbot.keyClicks(found.readiness.reason, "They signed a contract")
     qtbot.mouseClick(found.primary, LEFT)
     wait_for_jobs(qtbot, found.session)

@@ -41,6 +41,7 @@ from sfumato.ui.panels.releases.verification_view import WithdrawDialog
 from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.files import DropHint, dropped_file, name_folder, table_filters
+from sfumato.ui.widgets.keyboard import reading_order
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
 from sfumato.ui.widgets.paint_queue import Steps
@@ -320,6 +321,15 @@ class ReleasesPanel(Panel):
             return 0
         return len(self.readiness.open_for(self.form.model.chosen))
 
+    def _show_open(self) -> None:
+        """Bring the first danger into sight with what mends it; a reason can be given below."""
+        open_for, chosen = self.readiness.open_for, self.form.model.chosen
+        exposed = next((name for name in chosen if open_for((name,))), "")
+        self._show_findings(exposed)
+        block = self.readiness.block_of(exposed)
+        offers = () if block is None else reading_order(block)
+        (offers[0] if offers else self.readiness.reason).setFocus()
+
     def _show_findings(self, recipient: str) -> None:
         """Bring what was found for a recipient into sight."""
         shown = self.readiness.block_of(recipient)
@@ -409,7 +419,7 @@ class ReleasesPanel(Panel):
     def _release(self) -> None:
         """Release, once nothing grave is open and the work is safe in a project."""
         if not self.readiness.settle(self.form.model.chosen):
-            self.work.bring(self.readiness.ask)
+            self._show_open()
             return
         if self._waits():
             self.work.bring(self.form.approval)

@@ -110,7 +110,6 @@ class ReadinessCard(Card):
         if not left:
             return True
         if not reason:
-            self.reason.setFocus()
             return False
         document = accepting(self._session.document, left, reason)
         self._session.edit(self.tr("Give a reason for what stays open"), document)
