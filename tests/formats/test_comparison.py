@@ -70,6 +70,20 @@ def test_other_values_differ(name):
     assert differing(actual, expected)[-1]
 
 
+NUMBERS = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([0.1, -0.0, 2.5, np.inf]))
+
+
+@settings(deadline=None, max_examples=tried(60))
+@given(st.lists(NUMBERS, min_size=1, max_size=12), st.lists(NUMBERS, min_size=1, max_size=12))
+def test_numbers_are_equal_where_they_are_as_objects(left, right):
+    numbers = [pd.Series(each, dtype="float64") for each in (left, right)]
+    found = np.concatenate(common_positions(*numbers))
+    as_objects = np.concatenate(common_positions(*(each.astype(object) for each in numbers)))
+    assert ((found == -1) == (as_objects == -1)).all()
+    assert ((found < -1) == (as_objects < -1)).all()
+    assert ((found[:, None] == found) == (as_objects[:, None] == as_objects)).all()
+
+
 VALUES = st.one_of(st.none(), st.text(max_size=3), st.sampled_from(["NA", "nan", " "]))
 
 

@@ -10,7 +10,6 @@ import pytest
 from sfumato.analysis.other_holders.composition import classes_at
 from sfumato.engine.core.columns import Coding
 from sfumato.engine.core.errors import DiversityError, PolicyError
-
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.criteria import Suppressed
 from sfumato.engine.generalization.hierarchies import ground_values, propose_hierarchy

@@ -15,8 +15,10 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import Domain
-from sfumato.engine.core.values import Codes, Flags, Integers, canonical, factorize, plain
+from sfumato.engine.core.values import Codes, Flags, Floats, Integers, canonical, factorize, plain
 
+EXACT: Final = 2.0**53
+"""Smaller whole numbers are exact as decimals."""
 Rows = Flags
 Positions = Integers
 
@@ -31,12 +33,31 @@ def common_positions(expected: pd.Series, actual: pd.Series) -> tuple[Positions,
     Missing is -1; a value that does not occur in `expected` is -2 or less, each its own.
     Equal positions mean equal values, also where the columns differ in length.
     """
+    if is_number(expected) and is_number(actual):
+        ours, theirs = _exact(expected), _exact(actual)
+        if ours is not None and theirs is not None:
+            return _positions_of_numbers(ours, theirs)
     left, left_values = factorize(expected)
     right, right_values = factorize(actual)
     known: dict[object, int] = {_MISSING_KEY: _MISSING}
     left_lookup = _lookup(left_values, known, grow=len)
     right_lookup = _lookup(right_values, known, grow=lambda found: _UNKNOWN - len(found))
     return left_lookup[left], right_lookup[right]
+
+
+def _exact(column: pd.Series) -> Floats | None:
+    """Return a column's numbers, NaN where missing; None where some may not be exact so."""
+    if column.dtype.kind not in "iuf":
+        return None
+    numbers: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return None if (np.abs(numbers) >= EXACT).any() else numbers
+
+
+def _positions_of_numbers(expected: Floats, actual: Floats) -> tuple[Positions, Positions]:
+    codes, _ = pd.factorize(np.concatenate([expected, actual]))
+    left, right = np.split(codes.astype(np.int64), [len(expected)])
+    known = left.max(initial=_MISSING) + 1
+    return left, np.where(right < known, right, _UNKNOWN - (right - known))
 
 
 def codes_in(domain: Domain, column: pd.Series) -> Positions:

@@ -19,6 +19,7 @@ from sfumato.engine.disclosure.tracing import (
     RowOrigin,
     TracedLeak,
     count_rows,
+    likeliest_mixture,
     trace_leak,
 )
 from tests.engine.disclosure.leak_trials import LeakTrials
@@ -320,3 +321,22 @@ def test_a_release_drawn_with_other_keys_explains_what_a_candidate_does_by_chanc
     assert beside.unreleased.truthful.tolist() == [[0.5, 0.25]]
     assert trace_leak(counts, Silent()).suspects[0].chance < 0.01
     assert trace_leak(beside, Silent()).suspects[0].chance > 0.1
+
+
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_mixture_is_likelier_than_the_likeliest(seed, alike):
+    """The log-likelihood is concave: where no single way leads upwards, nothing does."""
+    draw = np.random.default_rng(seed)
+    ways, count = int(draw.integers(2, 30)), int(draw.integers(20, 400))
+    rows = draw.exponential(size=(ways, count)) * (draw.random((ways, count)) < 0.3)
+    if alike:
+        rows[:] = rows[-1] * (1.0 + 0.01 * draw.random((ways, count)))
+    rows[0] = 1e-5  # by chance, so that every row is possible
+    leaked = draw.integers(1, 5, count).astype(float)
+    reached, shares = likeliest_mixture(rows, leaked)
+    assert (shares >= 0.0).all()
+    assert shares.sum() == pytest.approx(1.0)
+    assert reached == pytest.approx(float(leaked @ np.log(shares @ rows)))
+    gradient = rows @ (leaked / (shares @ rows))
+    assert gradient.max() - leaked.sum() < 1e-3

@@ -34,6 +34,7 @@ from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from sfumato.engine.core.frozen import dataclass
@@ -358,6 +359,10 @@ FALSE_ALARM: Final = 0.001
 """At most this often any release is named that no row came from, if all of them are examined."""
 
 _STEPS: Final = 2_000
+_HALVINGS: Final = 12
+_PIECE: Final = 1 << 14
+_FIRM: Final = 1e-10
+"""So much of its mean bend is added to a quadratic, which ways that look alike leave flat."""
 _STILL: Final = 1e-3
 """The search ends when the log-likelihood can't be raised by more."""
 DOUBT: Final = 0.01
@@ -522,14 +527,25 @@ def _told_apart(counts: LeakCounts) -> tuple[list[tuple[int, ...]], Vector, Vect
         truthful, table = truthful[:-1], None
     chance = np.full((1, released.shape[1]), 1.0 / counts.possible)
     sizes = np.cumsum([len(released), 1 + len(given.altered)])
-    rows, pattern = np.unique(
-        np.vstack([released, chance, given.altered, truthful]), axis=1, return_inverse=True
-    )
-    leaked, often = np.zeros((2, rows.shape[1]))
-    np.add.at(leaked, pattern.ravel(), counts.evidence)
-    np.add.at(often, pattern.ravel(), counts.leaked)
+    every = np.vstack([released, chance, given.altered, truthful])
+    pattern, at = _alike(every)
+    rows = every[:, at]
+    leaked, often = np.zeros((2, len(at)))
+    np.add.at(leaked, pattern, counts.evidence)
+    np.add.at(often, pattern, counts.leaked)
     released, altered, truthful = np.split(rows, sizes)
     return merged, leaked, often, _Ways(released, altered, truthful, has_table=table is not None)
+
+
+def _alike(likelihoods: Likelihoods) -> tuple[Positions, Positions]:
+    """Return which leaked rows are alike in every way, numbered from 0, and a row of each."""
+    pattern = np.zeros(likelihoods.shape[1], dtype=np.int64)
+    for one in likelihoods:
+        codes, values = pd.factorize(one)
+        pattern = pd.factorize(pattern * len(values) + codes)[0].astype(np.int64)
+    at = np.zeros(pattern.max(initial=-1) + 1, dtype=np.int64)
+    at[pattern[::-1]] = np.arange(len(pattern))[::-1]
+    return pattern, at
 
 
 def _only(released: Likelihoods, candidate: int) -> Flags:
@@ -545,9 +561,12 @@ def _fit(unreleased: Likelihoods, released: Likelihoods, leaked: Vector) -> tupl
 def likeliest_mixture(rows: Likelihoods, leaked: Vector) -> tuple[float, Vector]:
     """Return the highest log-likelihood that a mixture reaches, and its shares.
 
-    Steps of expectation-maximization, drawn out as far as they lead upwards (Varadhan and
-    Roland, "Simple and globally convergent methods for accelerating the convergence of any EM
-    algorithm", 2008). The gradient bounds how much could still be gained, as the
+    The shares' sum is free here, and taken off the mean log-likelihood: at the maximum it is 1. So
+    each step looks for the nonnegative shares that are best for a quadratic as bent as the
+    log-likelihood is (Kim, Carbonetto, Stephens and Anitescu, "A fast algorithm for maximum
+    likelihood estimation of mixture proportions using sequential quadratic programming", 2020), and
+    goes as far towards them as leads upwards; where nothing does, it is one of
+    expectation-maximization. The gradient bounds how much could still be gained, as the
     log-likelihood is concave.
 
     Parameters
@@ -555,41 +574,53 @@ def likeliest_mixture(rows: Likelihoods, leaked: Vector) -> tuple[float, Vector]
     rows
         How likely each row is in each of the ways that are mixed, shape (ways, rows).
     leaked
-        How often each row was seen, shape (rows,).
+        How often each row was seen, shape (rows,), each at least once.
     """
     total = leaked.sum()
-
-    def step(shares: Vector) -> tuple[Vector, float, float]:
-        likelihood = shares @ rows
-        gradient = rows @ (leaked / likelihood) / total
-        return (
-            shares * gradient,
-            float(leaked @ np.log(likelihood)),
-            float(gradient.max() - 1.0) * total,
-        )
-
     shares = np.full(len(rows), 1.0 / len(rows))
+    reached = _log_likelihood(shares, rows, leaked)
     for _ in range(_STEPS):
-        once, reached, gain = step(shares)
-        if gain < _STILL:
+        gradient, bend = _slope(shares, rows, leaked)
+        if (gradient.max() - 1.0) * total < _STILL:
             break
-        twice, _, _ = step(once)
-        shares = _drawn_out(shares, once, twice)
-        if float(leaked @ np.log(shares @ rows)) < reached:
-            shares = twice
-    return float(leaked @ np.log(shares @ rows)), shares
+        once, far = shares * gradient, _nearest_best(shares, gradient, bend)
+        best = _log_likelihood(once, rows, leaked)
+        for _ in range(_HALVINGS):
+            found = _log_likelihood(far, rows, leaked)
+            if found > best:
+                best, once = found, far
+                break
+            far = (far + shares) / 2.0
+        reached, shares = best, once
+    return reached, shares
 
 
-def _drawn_out(shares: Vector, once: Vector, twice: Vector) -> Vector:
-    """Return where two steps lead if they are continued, inside the simplex."""
-    first = once - shares
-    bend = twice - once - first
-    size = float(np.linalg.norm(bend))
-    if size == 0.0:
-        return twice
-    length = min(-1.0, -float(np.linalg.norm(first)) / size)
-    far = np.maximum(shares - 2.0 * length * first + length**2 * bend, twice * 1e-3)
-    return np.asarray(far / far.sum(), dtype=np.float64)
+def _log_likelihood(shares: Vector, rows: Likelihoods, leaked: Vector) -> float:
+    with np.errstate(divide="ignore"):  # what no share is left for is impossible
+        return float(leaked @ np.log(shares @ rows))
+
+
+def _slope(shares: Vector, rows: Likelihoods, leaked: Vector) -> tuple[Vector, Floats]:
+    """Return the mean log-likelihood's gradient in the shares, and minus its second derivatives."""
+    weights, likelihood = leaked / leaked.sum(), shares @ rows
+    gradient, bend = np.zeros(len(rows)), np.zeros((len(rows), len(rows)))
+    for start in range(0, rows.shape[1], _PIECE):
+        piece = slice(start, start + _PIECE)
+        ratios = rows[:, piece] / likelihood[piece]
+        weighed = ratios * weights[piece]
+        gradient += weighed.sum(axis=1)
+        bend += weighed @ ratios.T
+    return gradient, bend
+
+
+def _nearest_best(shares: Vector, gradient: Vector, bend: Floats) -> Vector:
+    """Return the shares that are best for a quadratic, of the sum 1."""
+    firm = bend + np.eye(len(bend)) * (_FIRM * np.trace(bend))
+    root = np.linalg.cholesky(firm)
+    wanted = scipy.linalg.solve_triangular(root, firm @ shares + gradient - 1.0, lower=True)
+    far, _ = scipy.optimize.nnls(root.T, wanted)
+    size = far.sum()
+    return np.asarray(far / size if size > 0.0 else shares, dtype=np.float64)
 
 
 def _tests(

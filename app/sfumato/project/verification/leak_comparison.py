@@ -36,7 +36,7 @@ from sfumato.engine.disclosure.tracing import (
 )
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
-from sfumato.formats.comparison import as_text, common_positions, is_number
+from sfumato.formats.comparison import EXACT, as_text, common_positions, is_number
 from sfumato.project.document.edits import true_together
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batched_table import BatchedTable
@@ -335,14 +335,10 @@ def alike(released: pd.Series, leaked: pd.Series) -> tuple[pd.Series, pd.Series]
     if not is_number(released):
         return released, leaked
     numbers = [each.to_numpy(dtype=np.float64, na_value=np.nan) for each in (released, leaked)]
-    if any((np.abs(each) >= _EXACT).any() for each in numbers):
+    if any((np.abs(each) >= EXACT).any() for each in numbers):
         return released, leaked
     shown, found = rounded_as(numbers[1], numbers[0])[::-1]
     return pd.Series(shown, name=released.name), pd.Series(found, name=leaked.name)
-
-
-_EXACT: Final = 2.0**53
-"""Smaller whole numbers are exact as decimals."""
 
 
 MOST_ALIKE: Final = 1 << 21
