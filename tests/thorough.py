@@ -2,8 +2,8 @@
 
 Somebody waits for `installer/test`: there a property is tried on some of its examples, and a test
 on some of its cases. Where ``CI=true``, all examples are tried, and slow cases take turns: a run
-with a `SFUMATO_TEST_TURN` tries every second of them, and of a test that has many every third or
-fourth; a run with the next one others. A test says ``@pytest.mark.turns(3)`` where all its cases
+with a `SFUMATO_TEST_TURN` tries every third of them, and of a test that has many every fourth to
+sixth; a run with the next one others. A test says ``@pytest.mark.turns(3)`` where all its cases
 take turns of three, and ``@pytest.mark.turns(1)`` where all are tried each time. installer/test
 takes the turn from the commit, so that a commit has the same cases whenever it is tried.
 """
@@ -22,8 +22,8 @@ _ALL = os.environ.get("CI") == "true"
 _TURN = os.environ.get("SFUMATO_TEST_TURN", "")
 TURN = int(_TURN) if _TURN else None
 """Which cases a run tries of many that are alike; None where it tries all."""
-MOST = 4
-"""Of however many cases one of so many is tried at least."""
+LEAST, MOST = 3, 6
+"""Of however few cases at most one of so many is tried, of however many at least one of so many."""
 _FEW = 4
 """Tests of fewer cases begin at different turns."""
 _T = TypeVar("_T")
@@ -48,9 +48,9 @@ def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -
     """Return the cases that this run leaves to others.
 
     Of a test with ``@pytest.mark.turns(3)`` one is tried of three cases that lie side by side, the
-    next one at the next turn; of another test's slow cases one of two, or where it has six and more
-    of three, up to one of `MOST`. Tests of few cases begin at different turns, or all would come at
-    the same one.
+    next one at the next turn; of another test's slow cases one of `LEAST`, and the more it has
+    the fewer, up to one of `MOST`. Tests of few cases begin at different turns, or all would come
+    at the same one.
     """
     if turn is None:
         return []
@@ -65,7 +65,7 @@ def left_to_other_turns(items: Iterable[pytest.Item], turn: int | None = TURN) -
             taking, every = cases, mark.args[0]
         else:
             taking = [case for case in cases if _takes_long(case)]
-            every = min(max(len(taking) // 2, 2), MOST)
+            every = min(max(len(taking) // 2, LEAST), MOST)
         left += [case for n, case in enumerate(taking, begins) if n % every != turn % every]
     return left
 

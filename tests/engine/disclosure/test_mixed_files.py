@@ -170,6 +170,7 @@ def test_trials_name_no_innocent():
 
 
 @pytest.mark.slow
+@pytest.mark.turns(6)
 def test_hardly_any_mixed_file_names_an_innocent():
     found = trials(300)
     # At 1 in 1,000, more than 3 such files are seen with a probability of 0.0003.
