@@ -87,6 +87,8 @@ def made(ward: Path, **more: object) -> sf.Project:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_project_is_made_checked_released_verified_and_traced(ward):
     with made(ward) as project:
         assert project.recipients == ("Clinic A", "Public")

@@ -54,6 +54,8 @@ def test_the_font_is_shipped_as_truetype(weight):
     assert resource_path("fonts", f"Inter-{weight}.ttf").read_bytes()[:4] == b"\0\1\0\0"
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_sample_is_what_its_script_makes():
     made = make_clinic()
     assert made == resource_path("samples", "clinic.csv").read_bytes()

@@ -2075,7 +2075,7 @@
 <context>
     <name>FrameModel</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+155"/>
+        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+165"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -3704,12 +3704,12 @@
     </message>
     <message>
         <location line="+1"/>
-        <location line="+133"/>
+        <location line="+137"/>
         <source>Save &amp;as…</source>
         <translation>Speichern &amp;unter&#xa0;…</translation>
     </message>
     <message>
-        <location line="-131"/>
+        <location line="-135"/>
         <source>Recovery s&amp;heet…</source>
         <translation>Wiederherstellungs&amp;blatt …</translation>
     </message>
@@ -3740,13 +3740,13 @@
     </message>
     <message>
         <location line="+2"/>
-        <location line="+107"/>
+        <location line="+111"/>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <location line="-106"/>
-        <location line="+107"/>
+        <location line="-110"/>
+        <location line="+111"/>
         <source>&amp;Redo</source>
         <translation>&amp;Wiederholen</translation>
     </message>
@@ -11070,7 +11070,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erneut prüfen</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+39"/>
         <source>Give a reason for what stays open</source>
         <translation>Begründen, was offen bleibt</translation>
     </message>
@@ -11400,7 +11400,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+78"/>
+        <location filename="../../app/sfumato/ui/panels/releases/panel.py" line="+79"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -11539,7 +11539,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Gefahr|Gefahren} &amp;beheben</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+30"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
@@ -16929,13 +16929,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/engine/disclosure/traceability.py" line="+128"/>
-        <location filename="../../app/sfumato/engine/mechanisms/gaussian/release.py" line="+512"/>
+        <location filename="../../app/sfumato/engine/mechanisms/gaussian/release.py" line="+511"/>
         <source>Comparing the releases</source>
         <translation>Die Freigaben werden verglichen</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/engine/disclosure/mixed_files.py" line="+265"/>
-        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+600"/>
+        <location filename="../../app/sfumato/engine/disclosure/tracing.py" line="+631"/>
         <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+192"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
@@ -18034,7 +18034,7 @@ Rückgabewerte:
         <translation>Zwischen übernommenen Freigaben wird angepasst</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/ladders/alias_sampling.py" line="+166"/>
+        <location filename="../../app/sfumato/engine/ladders/alias_sampling.py" line="+161"/>
         <source>Drawing the most trusted release</source>
         <translation>Die Freigabe mit dem höchsten Vertrauen wird gezogen</translation>
     </message>
@@ -18049,12 +18049,12 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl von 0,000001 bis {highest:,.0f} an. 0 wäre das Original, und endloses Rauschen verriete nichts.</translation>
     </message>
     <message>
-        <location line="+429"/>
+        <location line="+428"/>
         <source>Drawing the noise</source>
         <translation>Das Rauschen wird gezogen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/ladders/uniform.py" line="+409"/>
+        <location filename="../../app/sfumato/engine/ladders/uniform.py" line="+418"/>
         <source>The retention probability {level} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -18954,7 +18954,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl von {lowest:g} bis {highest:g} an.</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+64"/>
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/mechanism.py" line="-97"/>
         <location filename="../../app/sfumato/engine/mechanisms/gaussian/release.py" line="-359"/>
         <source>Adding the noise</source>
@@ -27035,7 +27035,7 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+223"/>
+        <location filename="../../app/sfumato/project/verification/leak_comparison.py" line="+219"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
@@ -33098,7 +33098,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+499"/>
+        <location filename="../../app/sfumato/ui/widgets/tables.py" line="+512"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>

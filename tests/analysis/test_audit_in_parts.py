@@ -477,6 +477,8 @@ def test_a_row_that_does_not_fit_is_named_by_its_place_in_the_table(opened):
                 attacker.attacked(rows, entry, ("sex", "age"), Silent())
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_too_many_different_rows_are_refused_by_name(opened, monkeypatch):
     monkeypatch.setattr(attacker, "MOST_CELLS", 20)
     project, long, _ = opened()
@@ -490,6 +492,8 @@ def test_too_many_different_rows_are_refused_by_name(opened, monkeypatch):
             ward_subject.known(Silent())
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_rows_are_told_as_they_are_read_and_it_can_be_cancelled(ward):
     with ward(frame_of(), two_recipients()) as project:
 

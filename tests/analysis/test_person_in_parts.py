@@ -171,6 +171,8 @@ def test_a_person_whose_earlier_releases_are_held_is_found_in_parts(ward, tmp_pa
             assert any(each.holder in holders for each in found.beliefs)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_too_many_rows_or_values_are_refused_and_it_is_said_what_to_do(ward, monkeypatch):
     with ward(frame_of(), two_recipients()) as project:
         monkeypatch.setattr(person_rows, "MOST_FITTING", 100)

@@ -92,6 +92,8 @@ def test_the_previewed_error_holds_for_draws_of_households(tmp_path):
     assert np.std(off) * math.sqrt(K) > 1.1
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_shares_are_previewed_with_weights_as_the_recipient_s_guide_makes_them(tmp_path):
     frame = households(400)
     frame["weight"] = np.random.default_rng(4).integers(5, 80, len(frame)).astype(float)

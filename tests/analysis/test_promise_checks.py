@@ -136,6 +136,8 @@ def test_columns_that_add_nothing_to_what_a_release_tells_are_not_told(level):
     assert found == [], "the release is right more often than the ward, and where they differ"
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_columns_that_tell_a_little_are_a_caution_and_those_that_tell_nothing_are_good():
     [little] = of_check(found_in(a_document(), visits(told=0.3)), "Open columns")
     assert little.severity is Severity.CAUTION
@@ -144,6 +146,8 @@ def test_columns_that_tell_a_little_are_a_caution_and_those_that_tell_nothing_ar
     assert "tell little of illness" in nothing.sentence
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_reason_for_what_columns_tell_stands_for_these_figures_only():
     document, table = a_document(), visits(told=0.9)
     public = next(each for each in found_in(document, table) if each.recipient == "Public")
@@ -170,6 +174,8 @@ def test_each_remedy_keeps_columns_from_telling_an_attribute(deed):
         assert [set(entry.attributes) for entry in after.policy] == [{"revenue", "costs", "result"}]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_columns_that_follow_from_each_other_and_are_protected_apart_are_named():
     document, table = accounts(revenue=Role.SENSITIVE, costs=Role.SENSITIVE), books()
     [one] = of_check(found_in(document, table), "Dependent columns")

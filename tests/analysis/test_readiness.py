@@ -478,6 +478,8 @@ def test_no_remedy_takes_sampling_weights_apart():
         assert not any(one.deed is RemedyKind.BAND and one.column == "weight" for one in parts)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_one_remedy_that_leaves_nobody_unique_stands_in_place_of_several_that_do_not():
     draw = np.random.default_rng(4)
     names = [f"q{at}" for at in range(14)]

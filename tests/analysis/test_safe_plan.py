@@ -98,6 +98,8 @@ def with_a_ward(wards: list[str]) -> tuple[Document, Table]:
     return replace(document, columns=tuple(columns)), table
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_an_insensitive_column_that_singles_out_a_few_is_coarsened_with_the_others(tmp_path):
     """Leaving it out would cost all of it, because of four of 400 records."""
     wards = ["surgery"] * 160 + ["medicine"] * 160 + ["children"] * 76 + ["eyes"] * 4
@@ -171,6 +173,8 @@ def test_a_survey_of_many_columns_gets_a_plan_whose_randomised_columns_are_worth
     assert min(one.records for one in trusted.columns) >= 100
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_is_decided_stays(tmp_path):
     document, table = opened(visits())
     spec = replace(document.column("diagnosis"), role=Role.SENSITIVE)

@@ -386,6 +386,8 @@ def test_what_other_holders_tables_leave(opened, line, material):
         assert typeset(sentence) in told.replace("“", "").replace("”", "")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_how_many_records_are_unique(qtbot, opened, line, material):
     panel = opened(RELEASES)
     wait_for_jobs(qtbot, panel.session)

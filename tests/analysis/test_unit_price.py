@@ -65,6 +65,8 @@ def priced():
     return table, document, price_of_unit(document, table, ("household",), NOISE, Silent())
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_every_bound_is_worth_what_the_document_with_it_is(priced):
     table, document, price = priced
     recipient = document.recipients[0]

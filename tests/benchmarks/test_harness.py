@@ -62,6 +62,8 @@ def test_memory_and_the_ratio_of_medians_are_measured():
     assert figures["ratio"] > 0
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_processor_time_counts_all_threads_and_no_waiting():
     # SHA-256 of a long text lets go of the interpreter's lock, so both threads work at once.
     text = bytes(20_000_000)

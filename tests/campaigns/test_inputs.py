@@ -22,6 +22,8 @@ MANY = int(os.environ.get("SFUMATO_CAMPAIGN_INPUTS", "250"))
 SLOW = float(os.environ.get("SFUMATO_CAMPAIGN_SECONDS", "180"))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_an_input_can_be_made_again_from_its_seed_and_number():
     for number in range(len(KINDS)):
         assert mutated(SEED, number) == mutated(SEED, number)

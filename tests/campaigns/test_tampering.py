@@ -175,6 +175,8 @@ def test_another_value_in_any_cell_is_refused(ground, name):
     assert tried >= 4
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("name", TABLES)
 def test_a_row_more_or_less_is_refused(ground, name):
     content, standing = ground.path.read_bytes(), rows(ground.path, name)

@@ -51,6 +51,8 @@ def files(line):
         return adopted_files(project.document.policy[0].settings)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_ladder_is_adopted_level_by_level_and_released_beside(ward):
     upper, lower = adopting.ladder_files(ward.folder, WARD, 0.7, 0.2)
     assert adopt(ward, upper, "--level", "estimate", "--holder", "Old Clinic") == ExitCode.OK
@@ -68,6 +70,8 @@ def test_a_ladder_is_adopted_level_by_level_and_released_beside(ward):
     assert "Old Clinic" in ward.output
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_independent_files_are_refused_with_their_damage_unless_one_insists(ward):
     upper, lower = adopting.independent_files(ward.folder, WARD, 0.6, 0.4)
     assert adopt(ward, upper, "--level", "0.6") == ExitCode.OK
@@ -92,6 +96,8 @@ WRONG = (
 """What can't be right of a file that is adopted, and what is said of it."""
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_can_not_be_right_is_refused_and_nothing_lost(ward):
     (path,) = adopting.ladder_files(ward.folder, WARD, 0.7)
     for more, message in WRONG:

@@ -81,6 +81,8 @@ def test_the_columns_are_listed_with_what_becomes_of_them(ward):
     }
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_ends_and_rounding_are_stated_and_taken_away_and_releases_keep_to_them(ward):
     said = attributes(ward, "--top-code", "income=50000", "--round", "income=100")
     assert "income: insensitive, numeric, rounded to 100, 50000 means 50000 or more" in said
@@ -95,6 +97,8 @@ def test_ends_and_rounding_are_stated_and_taken_away_and_releases_keep_to_them(w
     assert "income: insensitive, numeric\n" in attributes(ward)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_values_taken_from_the_table_are_confirmed_and_told_of_no_more(ward):
     def told():
         assert ward.run("check", ward.project, "--json") != ExitCode.USAGE
@@ -177,6 +181,8 @@ IMPOSSIBLE = (
 """What a column can't be, and what is said of it."""
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_can_not_be_is_refused_and_nothing_changes(ward):
     before = listed(ward)
     for arguments, said in IMPOSSIBLE:

@@ -124,6 +124,8 @@ def test_one_recipient_is_told_of_alone_and_an_unknown_one_is_refused(books):
     assert "There is no recipient Nobody." in books.remarks
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_figures_are_those_of_a_linear_law(books):
     """Wages are 2,000 a head give or take 4,000; noise adds to that by the law of Gauss."""
     found = figures(books)["wages", "Public"]

@@ -189,6 +189,8 @@ water = { retention_probability = 0.6 }
 """
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_is_drawn_once_for_a_unit_is_looked_at_once(line):
     frame = households(120)
     frame.to_csv(line.folder / "ward.csv", index=False, lineterminator="\n")
@@ -253,6 +255,8 @@ levels = { town = 0, sex = 0, job = 0 }
 """
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_rows_that_show_some_of_the_facts_are_weighed_by_these(line):
     """Stars in the first column only: a crash, or the weights of other facts."""
     draw = np.random.default_rng(8)

@@ -92,6 +92,8 @@ def test_where_nothing_is_the_same_that_is_said(survey):
     assert "No sensitive attribute" in survey.output
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_survey_is_protected_by_household_from_init_to_verify(tmp_path):
     households(150).to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
     (tmp_path / "rules.toml").write_text(RULES)
@@ -118,6 +120,8 @@ def test_a_survey_is_protected_by_household_from_init_to_verify(tmp_path):
     assert 'columns = ["household"]' in line.output
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_bound_that_no_household_reaches_and_a_unit_that_is_none_are_told(tmp_path):
     households(60).to_csv(tmp_path / "ward.csv", index=False, lineterminator="\n")
     (tmp_path / "rules.toml").write_text(RULES)

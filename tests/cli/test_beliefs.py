@@ -50,6 +50,8 @@ def added(holder, path, *more):
     assert holder.run("others", "--add", path, *more) == ExitCode.OK, holder.line.remarks
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_twin_table_by_age_needs_no_coarsening(line, twin):
     ours = holder_of(line, "Ours", ["age"], '{ kind = "distinct-diversity", l = 2 }')
     added(ours, twin)
@@ -62,6 +64,8 @@ def test_a_twin_table_by_age_needs_no_coarsening(line, twin):
     assert line.run("verify", ours.data().parent, "--project", ours.project) == ExitCode.OK
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_beside_a_twin_the_largest_belief_is_that_of_the_table_alone(line, twin):
     ours = holder_of(line, "Ours", ["age"], '{ kind = "belief", x = 65 }')
     added(ours, twin, "--holder", "Registry")
@@ -76,6 +80,8 @@ def test_beside_a_twin_the_largest_belief_is_that_of_the_table_alone(line, twin)
     assert ours.run("check") in (ExitCode.OK, ExitCode.EXPECTED_ERROR)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_without_the_alignment_nobody_s_value_is_known_to_be_safe(line, twin):
     ours = holder_of(line, "Ours", ["age"], '{ kind = "belief", x = 65 }')
     labels = line.folder / "labels.csv"
@@ -108,6 +114,8 @@ def worst(first, second):
     return largest
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_beside_a_table_with_other_columns_the_promise_holds_in_the_files(line):
     other = line.folder / "places.csv"
     people()[["place", "illness"]].to_csv(other, index=False)
@@ -120,6 +128,8 @@ def test_beside_a_table_with_other_columns_the_promise_holds_in_the_files(line):
     assert worst((people(), "age"), files[1]) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_who_takes_tables_to_be_independent_believes_less(line):
     other = line.folder / "places.csv"
     people()[["place", "illness"]].to_csv(other, index=False)

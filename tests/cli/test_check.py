@@ -118,6 +118,8 @@ def test_the_report_keeps_the_reason_from_outsiders(empty):
     assert "They signed for it" not in outside.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_level_that_had_better_be_raised_is_told_as_the_command_that_raises_it(made):
     asked = ("views", made.project, "--recipient", "Institute B", "--k", "12", "--propose")
     assert made.run(*asked) == ExitCode.EXPECTED_ERROR

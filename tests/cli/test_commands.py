@@ -267,6 +267,8 @@ def test_recipients_the_ledger_and_checks_can_be_read_by_programs(released):
     assert all(check["holds"] for check in json.loads(released.output)["checks"])
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_formulas_are_escaped_unless_one_asks_for_them(line):
     line.folder.joinpath("rules.toml").write_text(RULES.replace('"asthma"', '"+"'))
     frame = table().frame.astype(str).replace({"illness": {"asthma": "+"}})

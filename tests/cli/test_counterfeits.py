@@ -67,6 +67,8 @@ def package(bundle):
     return json.loads(text)["sfumato"]["generalized"]["requirements"]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_editions_differ_by_groups_with_enough_values_whoever_came_left_or_changed(clinic, line):
     [first] = clinic.out.iterdir()
     table = people(FIRST)
@@ -162,6 +164,8 @@ def test_without_an_earlier_edition_there_is_nothing_to_follow(line):
     assert "no generalized table was published yet" in line.remarks
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_table_of_then_can_be_opened_and_published_again(clinic, line, tmp_path):
     [first] = clinic.out.iterdir()
     next_edition(clinic, people(FIRST).drop(index=[0]))
@@ -175,6 +179,8 @@ def test_the_table_of_then_can_be_opened_and_published_again(clinic, line, tmp_p
     assert cells(counterfeited(clinic)) == cells(first)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_who_was_left_out_at_first_is_never_shown(line):
     first = {"20": (3, 3, 3), "40": (0, 0, 1)}
     clinic = started(line, first, "suppression = 0.2\n")

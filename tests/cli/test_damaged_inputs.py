@@ -76,6 +76,8 @@ def test_a_target_that_no_system_takes_is_told(made):
         assert not made.bundles()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
 def test_what_is_no_regular_file_is_refused_at_once(made):
     pipe, plug = made.folder / "pipe.csv", made.folder / "plug.csv"
@@ -127,6 +129,8 @@ def test_a_zip_of_4_gigabytes_is_refused_before_it_is_unpacked(released):
     assert "would unpack to 4,294,967,294 bytes" in released.output
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.skipif(os.name != "posix", reason="names are texts on other systems")
 def test_a_name_that_is_no_text_is_refused_or_taken(made):
     odd = os.fsencode(made.folder) + b"/\xff.csv"

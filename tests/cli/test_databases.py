@@ -90,6 +90,8 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(line):
     assert not line.project.exists()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_folder_of_parquet_files_is_a_table(line):
     folder = line.folder / "ward"
     folder.mkdir()

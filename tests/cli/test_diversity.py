@@ -87,6 +87,8 @@ def tables_of(holder):
     return [re.split(r"\s{2,}", line) for line in lines[head + 1 :]]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_two_tables_of_table_2_together_give_a_salary_away(revenue, census):
     assert revenue.publish() == ExitCode.OK
     assert census.publish() == ExitCode.OK
@@ -101,6 +103,8 @@ def test_the_two_tables_of_table_2_together_give_a_salary_away(revenue, census):
     assert "Without the table of Census, 2 would remain." in revenue.line.output
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_beside_the_first_table_the_second_holder_publishes_one_that_keeps_l(revenue, census):
     beside_revenue(revenue, census)
     assert "The others' tables alone leave at least 2 of 3 values" in census.line.output
@@ -119,6 +123,8 @@ def test_beside_the_first_table_the_second_holder_publishes_one_that_keeps_l(rev
             assert len(first & second) >= 2
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_levels_that_keep_l_alone_are_refused_beside_the_first_table(revenue, census):
     beside_revenue(revenue, census)
     rules = census.line.folder / "again.toml"
@@ -145,6 +151,8 @@ def test_the_central_table_of_table_4_is_not_diverse(line):
     assert sorted(levels) == [(1, 2), (2, 1), (2, 2)]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_an_l_that_the_first_table_made_impossible_is_refused_with_advice(revenue, census):
     beside_revenue(revenue, census)
     assert census.run("rules") == ExitCode.OK
@@ -296,6 +304,8 @@ def test_the_list_of_holders_is_json_too_and_can_be_emptied(revenue, census):
     assert census.run("others", "--holder", "Revenue") == ExitCode.USAGE
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_table_that_changed_or_went_is_told(revenue, census):
     beside_revenue(revenue, census)
     file = revenue.data()

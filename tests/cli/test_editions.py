@@ -67,6 +67,8 @@ def classes(bundle):
     return {age: Counter(rows["illness"]) for age, rows in frame.groupby("age")}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_an_edition_follows_that_leaves_enough_of_who_came_left_and_stayed(clinic, line):
     [earlier] = clinic.out.iterdir()
     more = people({"20": (1, 1, 0), "45": (0, 1, 1)}, first=100)

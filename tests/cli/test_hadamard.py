@@ -147,6 +147,8 @@ def test_r_counts_codes_as_python_does(ward, monkeypatch):
         pd.testing.assert_frame_equal(pd.read_csv(f"{name}.csv"), ours, rtol=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_programs_can_not_do_with_symbols_is_said(ward, monkeypatch):
     assert ward.release() == ExitCode.OK, ward.remarks
     (bundle,) = ward.bundles()
@@ -167,6 +169,8 @@ def test_what_programs_can_not_do_with_symbols_is_said(ward, monkeypatch):
     assert "a symbol says of 25 % of the codes" in text
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_releases_are_verified_traced_and_keep_their_blocks(ward):
     bundles = files(ward)
     for bundle in bundles.values():

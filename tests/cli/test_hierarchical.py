@@ -118,6 +118,8 @@ def matrix(inside, chapter, told):
     )
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_files_follow_the_chain_and_the_odds_that_their_packages_describe(line, monkeypatch):
     truth = pd.Series(np.repeat(VALUES, TRUE)).sample(frac=1, random_state=4, ignore_index=True)
     table = pd.DataFrame({"record": range(len(truth)), "illness": truth})

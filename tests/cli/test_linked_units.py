@@ -48,6 +48,8 @@ def households():
     return pd.DataFrame(rows, columns=["household", "sex", "region", "income", "ill"])
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_rows_of_a_household_show_together_is_counted_and_told(line, households):
     rare = households["household"] == "H7"
     households.loc[rare, "region"] = ["N", "S", "N"]

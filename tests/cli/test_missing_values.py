@@ -84,6 +84,8 @@ def test_declared_missing_values_leave_as_missing_and_it_is_said_when_a_project_
     assert frame["income"].isna().sum() == 16
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_kept_reasons_leave_for_spss_as_declared_missing_values(line):
     path, said = released(line, "sav", "sav", "column")
     assert "income_missing" in said
@@ -95,6 +97,8 @@ def test_kept_reasons_leave_for_spss_as_declared_missing_values(line):
     assert meta.variable_value_labels["income"] == {99998: "refused", 99999: "does not know"}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_kept_reasons_leave_for_stata_as_labelled_letters(line):
     path, _ = released(line, "dta", "dta", "column")
     frame, meta = pyreadstat.read_dta(path, user_missing=True)
@@ -124,6 +128,8 @@ def test_reasons_kept_as_values_leave_as_values_with_their_labels(line, out):
     assert not meta.missing_ranges
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("kept", ["column", "values"])
 def test_kept_reasons_of_spss_leave_for_stata_as_letters(line, kept):
     path, _ = released(line, "sav", "dta", kept)
@@ -138,6 +144,8 @@ def test_kept_reasons_of_spss_leave_for_stata_as_letters(line, kept):
         assert set(labels) == {"a", "b"}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_kept_reasons_of_stata_leave_for_spss_in_a_column_of_their_own(line):
     path, _ = released(line, "dta", "sav", "column")
     frame, _ = pyreadstat.read_sav(path, apply_value_formats=True)

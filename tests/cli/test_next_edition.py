@@ -67,6 +67,8 @@ def shown(bundle):
     return pd.read_csv(bundle / "data.csv", dtype=str).set_index("person")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_is_told_of_an_edition_is_what_its_files_show(ward):
     assert ward.release() == ExitCode.OK, ward.remarks
     [before] = ward.bundles()
@@ -179,6 +181,8 @@ def test_a_record_key_twice_or_missing_is_refused_by_its_rows(ward):
     assert "missing in 1 row, first in row 8" in ward.remarks
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_records_known_by_position_are_matched_by_what_identifies_them(line):
     start(line, RULES.replace('record_key = "person"\n', "") + '[columns.year]\nrole = "weight"\n')
     after = people(ROWS + 5).iloc[::-1]

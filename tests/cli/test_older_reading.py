@@ -34,6 +34,8 @@ def project(older):
     return older.folder / "visits.sfumato"
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_it_releases_the_same_bytes_as_then(older):
     out = older.folder / "again"
     more = ["--recipient", "Clinic A", "--out", out, "--override", "kept", "--accept", "kept"]

@@ -175,6 +175,8 @@ UNSETTABLE = (
 """What can't be set, and what is said of it."""
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_can_t_be_set_is_told_by_name_and_nothing_changes(ward):
     before = told(ward)
     for arguments, said in UNSETTABLE:

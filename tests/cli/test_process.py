@@ -52,6 +52,8 @@ def test_the_main_job_runs_in_processes(line):
     assert ended.stdout.endswith("Verified.\n")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_without_a_terminal_nobody_is_asked(made):
     environment = {k: v for k, v in os.environ.items() if k != "SFUMATO_PASSPHRASE"}
     ended = subprocess.run(
@@ -108,6 +110,8 @@ def test_no_command_imports_what_it_works_with_before_it_runs():
     assert set(HEAVY).isdisjoint(imported)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_command_imports_the_mechanisms_of_its_project_alone(made):
     imported = imported_by(["policy", made.project])
     assert "sfumato.engine.mechanisms.uniform.mechanism" in imported
@@ -125,6 +129,8 @@ def test_a_command_imports_the_reader_of_its_source_alone(made):
     assert imported.isdisjoint(("matplotlib", "PySide6", "scipy.stats", "scipy.optimize"))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_commands_that_need_no_table_import_no_pandas(made):
     commands = ("policy", "recipients", "attributes", "rules", "terms", "ledger", "seal")
     imported = imported_by(*([command, made.project] for command in commands))
@@ -132,6 +138,8 @@ def test_commands_that_need_no_table_import_no_pandas(made):
     assert "pandas._libs" not in imported
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_reader_that_has_had_enough_is_no_fault(made):
     ended = subprocess.run(
         f'"{sys.executable}" -m sfumato rules "{made.project}" | head -c 1',

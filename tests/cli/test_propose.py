@@ -53,6 +53,8 @@ def test_a_plan_is_shown_first_and_put_into_effect_when_asked(line, survey, memo
     assert data.groupby(["sex", "region"]).size().min() >= 20
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_plan_as_json_tells_dangers_steps_and_worth(line, survey):
     assert line.run("propose", survey, "--json") == ExitCode.OK, line.remarks
     told = json.loads(line.output)

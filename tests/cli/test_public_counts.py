@@ -93,6 +93,8 @@ def rows_of(column, classes):
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_public_counts_are_heeded_by_search_audit_and_promise(revenue, census):
     beside_revenue(revenue, census)
     cells, frame, ages = real_cells()

@@ -82,7 +82,7 @@ def test_a_recipient_is_added_at_the_least_trusting_levels_and_released_to(ward)
     typical = {"rho1": 0.1, "rho2": 0.25}
     assert added["levels"] == {"sex": typical, "illness": typical}
     reason = ("--accept", "a test")
-    bundles = ("--out", "bundles")
+    bundles = ("--out", ward.folder / "out")
     assert ward.run("release", ward.project, "--recipient", "Public", *bundles, *reason) == 0
 
 

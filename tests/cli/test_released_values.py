@@ -100,6 +100,8 @@ def test_what_counts_as_one_value_is_one_value_in_the_bundle(command):
     assert f"the smallest class has {min(classes.values())} records" in command.output
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_file_names_no_category_that_only_rows_have_that_stay_behind(command):
     towns = [f"Hamlet{i:02d}" if i < 40 else ("Aton", "Beton")[i % 2] for i in range(ROWS)]
     frame = people(home=[f"H{i // 2:05d}" for i in range(ROWS)])

@@ -143,6 +143,8 @@ def test_another_holders_table_is_remarked_on(doubted):
     assert "--column-type plz=text" in doubted.remarks
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_weight_of_an_spss_file_is_no_caution_once_its_column_has_the_role(line):
     table, rules = line.folder / "t.sav", line.folder / "rules.toml"
     rows = [(f"P{i}", 1.5, "cold" if i % 2 else "flu") for i in range(40)]

@@ -173,6 +173,8 @@ def adopt(line):
     ok(line, line.run("adopt", line.project, *asked, "--holder", "Old Clinic"))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_hierarchies_are_proposed_for_categories_numbers_dates_and_texts_at_once(line):
     made(line)
     ok(line, line.run("views", line.project, "--json"))

@@ -121,6 +121,8 @@ def test_the_check_says_so_in_the_place_of_a_danger_and_keeps_nothing_back(surve
     assert f"WORTHLESS  Worth: {words}" in survey.output
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_is_kept_back_and_worthless_is_both(survey):
     rules = survey.folder / "named.toml"
     rules.write_text(RULES.replace('role = "identifying"', 'role = "insensitive"'))

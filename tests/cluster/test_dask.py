@@ -64,6 +64,8 @@ def cut(table, cuts):
 CUTS = st.lists(st.integers(0, 300), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @settings(max_examples=tried(6, least=3))
 @given(CUTS)
 def test_any_partitions_give_the_release_that_is_made_here(sent, cuts):
@@ -105,6 +107,8 @@ def test_a_row_that_does_not_fit_is_said_by_name_and_without_its_value(ran):
         assert "Secret" not in (folder / name).read_text()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_a_frame_of_texts_that_dask_read_from_csv_is_released_as_the_plan_reads_it(sent, tmp_path):
     sent.table.to_pandas().to_csv(tmp_path / "table.csv", index=False)

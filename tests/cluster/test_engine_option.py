@@ -264,6 +264,8 @@ def test_an_engine_that_is_not_installed_is_named_with_how_to_install_it(line, m
     assert 'pip install "sfumato[spark]"' in line.remarks
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.usefixtures("here")
 def test_a_column_that_leaves_alone_is_made_by_an_engine_too(tmp_path):
     line = made_from(tmp_path, rules=RULES.replace("quasi-identifier", "identifying"))

@@ -230,6 +230,8 @@ def test_a_zip_that_was_cut_is_told(packed):
     assert "is not a bundle" in refusal(packed)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @settings(
     deadline=None,
     max_examples=tried(40),

@@ -102,6 +102,8 @@ def test_a_query_may_end_with_a_comment(path):
     assert read(path, query="SELECT id FROM patients -- all of them").table.rows == 3
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_table_is_the_same_however_it_is_kept_and_another_when_a_value_changes(path):
     before = digest_of(path, sheet="patients")
     named = digest_of(path, sheet="named")

@@ -120,6 +120,8 @@ def test_a_column_whose_name_is_run_gets_another_in_the_file(tmp_path):
     assert "| '=remark | =remark |" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_description_holds_for_the_file_as_it_stands(tmp_path):
     write_bundle(contents(name="=remark"), tmp_path, "csv", Silent())
     report = frictionless.validate(str(tmp_path / "datapackage.json"))
@@ -146,6 +148,8 @@ def test_nothing_is_said_where_nothing_would_be_run(tmp_path):
     assert "escaped" not in (tmp_path / "datapackage.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("format_name", [name for name in FORMATS if name != "csv"])
 def test_other_formats_hold_texts_as_they_are(tmp_path, format_name):
     made = contents()
@@ -160,6 +164,8 @@ def test_other_formats_hold_texts_as_they_are(tmp_path, format_name):
     assert "apostrophe" not in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_recipients_python_takes_the_apostrophes_away(tmp_path):
     made = contents()
     write_bundle(made, tmp_path, "csv", Silent())

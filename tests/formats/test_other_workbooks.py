@@ -222,6 +222,8 @@ def test_formulas_without_their_values_are_missing_and_told(tmp_path):
     assert first_rows(path, detect_options(path)).notes[0].columns == ("b",)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_one_is_refused_and_never_a_fault(tmp_path, kind):
     whole = KINDS[kind](tmp_path / f"whole.{kind}").read_bytes()

@@ -149,6 +149,8 @@ def chosen_records(text, beginning):
     return found
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_every_example_of_the_readme_runs(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
     *lines, impute, combine = [python for python, _ in examples(folder)]

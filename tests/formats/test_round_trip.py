@@ -94,6 +94,8 @@ def family(series):
     return {"i": "integer", "f": "number", "b": "boolean", "M": "date"}[dtype.kind]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @given(frames(wide=True))
 @settings(deadline=None, max_examples=tried(60))
 def test_csv_with_its_schema_loses_nothing(tmp_path_factory, frame):

@@ -77,6 +77,8 @@ def test_whole_numbers_keep_their_labels_and_stay_codes(tmp_path, ending):
     assert table.value_labels == {"x": labels}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_texts_and_fractions_keep_their_labels_in_spss_only(tmp_path):
     for series, labels, kept in (
         (pd.Series(["m", "f"]), {"m": "male", "f": "female"}, {}),
@@ -430,6 +432,8 @@ def test_a_process_of_the_library_does_without_pandas(tmp_path):
     assert "pandas.core" not in imported
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_crash_of_the_library_is_an_error(tmp_path, monkeypatch, cold):
     path = with_labels_of_no_variable(tmp_path)
     monkeypatch.setattr("sfumato.formats.tables.statistical.is_sound", lambda _: True)

@@ -62,6 +62,8 @@ def test_a_workbook_whose_zip_is_damaged_is_told_or_read(tmp_path, damage):
     assert TELLTALE not in said
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(
     "row",
     [
@@ -186,6 +188,8 @@ def test_rows_of_nothing_at_the_end_are_left_out_and_beyond_the_last_are_refused
         read(path)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_sheet_of_too_many_cells_is_refused_and_read_if_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(gathering, "MOST_CELLS", 1_000)
     far = '<row r="3"><c r="XFD3"><v>7</v></c></row>'

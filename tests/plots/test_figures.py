@@ -196,6 +196,8 @@ def test_long_names_end_in_an_ellipsis():
     assert shorten("a bc" + "d" * 10, 3) == "a…"
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_figure_is_laid_out_once_for_a_size(monkeypatch):
     laid_out = []
     lay_out = figures.ConstrainedLayoutEngine.execute

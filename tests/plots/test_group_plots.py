@@ -229,6 +229,8 @@ def test_errors_compare_the_best_with_the_worst():
     assert nobody.startswith("Nobody")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_error_curves_say_what_protection_costs():
     assert headline(build_query_error_curves, *error_curves()) == (
         "Counts of disease are off by 24 % on average; with groups protected as published, by"

@@ -122,6 +122,8 @@ def test_the_posterior_admits_when_a_value_tells_nothing():
     assert "does not occur" in build_posterior_bars(absent, STYLE).headline
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_many_values_are_summed_up_and_the_seen_one_stays():
     size = 60
     prior = np.full(size, 1 / size)

@@ -73,6 +73,8 @@ def examined(document, path, level=None):
     return examine(document, "age + pay", claim, ENCODED, RowsToMatch.of(TABLE), Silent())
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_release_is_fitted_between_adopted_copies_and_verifies(tmp_path):
     document = settled()
     for path, level in zip(noisy_files(tmp_path, 0.5, 2.0), (0.5, None), strict=True):

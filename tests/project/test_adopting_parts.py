@@ -124,6 +124,8 @@ def test_two_holders_may_have_different_records_at_one_level(tmp_path):
     assert failed(check_uniform(shown[0.7], shown[0.45], 5, 0.45 / 0.7)) == []
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_two_parts_are_compared_in_the_records_that_both_have(tmp_path):
     upper, lower = made.ladder_files(tmp_path, TABLE, 0.7, 0.3)
     alone, _ = made.independent_files(tmp_path, TABLE, 0.3, 0.2)
@@ -157,6 +159,8 @@ def test_the_promise_says_for_which_records_somebody_counts(tmp_path):
     assert "takes Old Clinic's place" in words
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_record_that_comes_later_is_no_reason_to_refuse_the_file(tmp_path):
     early = Table(TABLE.frame.iloc[:5_000])
     (path,) = made.ladder_files(tmp_path, early, 0.7)
@@ -181,6 +185,8 @@ def test_rows_that_can_not_be_read_may_belong_to_the_records_that_seem_absent(tm
         made.examined(settled(), TABLE, replace(told, options=options))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_truncated_release_is_verified_beside_a_part_that_has_none_of_its_records(tmp_path):
     (whole,) = made.ladder_files(tmp_path, TABLE, 0.7)
     last = np.arange(6_000) >= 5_000

@@ -43,6 +43,8 @@ def adopted_project(tmp_path, *levels: float):
     return new_project(tmp_path, made.adopted(made.settled(), TABLE, *told)), paths
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_ledger_records_an_adoption_with_the_first_release_and_only_once(tmp_path):
     project, _ = adopted_project(tmp_path, 0.7, 0.2)
     with project:
@@ -58,6 +60,8 @@ def test_the_ledger_records_an_adoption_with_the_first_release_and_only_once(tmp
     assert sorted(details["release"]["level"] for details in recorded) == [0.2, 0.7]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_releases_beside_adopted_ones_verify_and_are_examined_beside_them(tmp_path):
     project, _ = adopted_project(tmp_path, 0.7, 0.2)
     with project:
@@ -113,6 +117,8 @@ def test_a_file_that_moved_is_shown_again_and_found_beside_the_project(tmp_path)
             with_new_place(document, "illness", digest, tmp_path / "ward.sfumato", Silent())
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_after_a_release_the_rungs_of_its_ladder_stay(tmp_path):
     project, _ = adopted_project(tmp_path, 0.7, 0.2)
     with project:

@@ -117,6 +117,8 @@ def test_independent_randomized_response_is_warned_of_with_the_damage(tmp_path):
     assert "not on the ladder (illness to Registry)" in coalition(document)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_nothing_is_fitted_to_a_release_that_is_not_on_the_ladder(tmp_path):
     upper, lower = made.independent_files(tmp_path, TABLE, 0.8, 0.4)
     document = made.adopted(made.settled(), TABLE, made.claim(upper, 0.8), made.claim(lower, 0.4))
@@ -224,6 +226,8 @@ def test_rows_that_belong_to_no_record_are_counted_and_left_aside(tmp_path):
     assert examination.fits
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_files_that_do_not_match_the_table_are_refused(tmp_path):
     (path,) = made.ladder_files(tmp_path, TABLE, 0.8)
     frame = pd.read_csv(path)

@@ -55,6 +55,8 @@ def test_a_profile_from_exact_counts_is_released_for_a_reason_only(tmp_path):
         assert perturbed["parameters"]["odds_factor"] is None
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_values_taken_from_the_rows_are_told_to_everybody_until_confirmed(tmp_path):
     said = "of illness were taken from the table"
     apart = said.replace("illness", "“illness”")

@@ -57,6 +57,8 @@ def test_a_finer_view_of_fewer_columns_crosses_the_coarser_one_of_all(tmp_path, 
         second_release(tmp_path, first, seen(without_zip(in_bins()), age=1), recipient)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_check_before_a_release_tells_of_views_that_cross(tmp_path):
     second = seen(without_zip(in_bins()), age=1)
     with new_project(tmp_path, seen(in_bins(), age=2, zip=1)) as project:
@@ -68,6 +70,8 @@ def test_the_check_before_a_release_tells_of_views_that_cross(tmp_path):
         assert any(CROSSING in str(one.sentence) for one in each.standing), each.recipient
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("edition", ["ab", "cd"])
 def test_a_view_that_crosses_is_made_as_coarse_as_those_before_by_one_remedy(tmp_path, edition):
     document = replace(in_bins(), record_key="person")
@@ -87,6 +91,8 @@ def test_a_view_that_crosses_is_made_as_coarse_as_those_before_by_one_remedy(tmp
         assert len(project.releases) == 2
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_check_before_a_release_tells_of_a_domain_that_changed(tmp_path):
     before = a_document()
     name = before.sensitive[0].name
@@ -156,6 +162,8 @@ def data_of(folder):
     return pd.read_csv(bundle / "data.csv", dtype=str)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_who_is_trusted_most_may_have_a_release_while_the_others_views_cross(tmp_path):
     with new_project(tmp_path, crossing(clinic=2, public=1)) as project:
         release(project, tmp_path / "a", "Clinic A")

@@ -85,6 +85,8 @@ def loss(retention, size=4):
     return math.log(1 + size * retention / (1 - retention))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_is_said_of_two_editions_is_true_of_their_bundles(tmp_path, out):
     project, first = begin(tmp_path)
     with project:
@@ -112,6 +114,8 @@ def test_what_is_said_of_two_editions_is_true_of_their_bundles(tmp_path, out):
     assert not (differs & ~changed).any()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_loss_of_a_record_that_changed_is_the_sum_of_its_editions(tmp_path, out):
     project, first = begin(tmp_path)
     with project:

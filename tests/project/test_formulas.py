@@ -66,6 +66,8 @@ def test_a_release_is_verified_with_its_formulas_escaped_or_not(
         assert text.startswith('"\'@note"' if escape_formulas else '"@note"')
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_found_part_of_an_escaped_file_is_traced(project, tmp_path):
     paths = [release(project, tmp_path / "out", name) for name in ("Clinic A", "Institute B")]
     for path, recipient in zip(paths, ("Clinic A", "Institute B"), strict=True):

@@ -63,6 +63,8 @@ def sources(report):
     return [report.name_of(suspect) for suspect in report.traced.sources]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_shuffled_part_is_traced_to_its_recipient(project, tmp_path):
     for seed, recipient in enumerate(("Clinic A", "Institute B", "Public C")):
         path = release(project, tmp_path / "out", recipient)
@@ -81,6 +83,8 @@ def test_missing_and_added_columns_do_not_matter(project, tmp_path):
     assert set(report.compared) == {"illness", "zip"}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_mixture_of_two_files_is_traced_to_both(project, tmp_path):
     one = release(project, tmp_path / "out", "Institute B")
     other = release(project, tmp_path / "out", "Public C")
@@ -90,6 +94,8 @@ def test_a_mixture_of_two_files_is_traced_to_both(project, tmp_path):
     assert "mixture of 2 releases" in report.verdict
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_release_that_the_ledger_never_saw_is_traced_by_the_policy(project, tmp_path):
     path = release(project, tmp_path / "out", "Public C")
     report = trace(project, rows_of(path, 100, 3))
@@ -131,6 +137,8 @@ def test_numbers_read_as_text_are_compared_all_the_same(project, tmp_path):
     assert "zip" in trace(project, part).compared
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_found_csv_is_read_from_disk(project, tmp_path):
     path = release(project, tmp_path / "out", "Institute B")
     found = tmp_path / "found.csv"
@@ -169,6 +177,8 @@ def with_noisy_income(mechanism, settings, term, stated):
     )
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("how", ROUNDED)
 def test_numbers_that_were_rounded_name_their_recipient_and_nobody_else(tmp_path, how):
     noise = {"measured": "stated", "spreads": {"income": 1e3}, "covariance": [[1e6]]}
@@ -182,6 +192,8 @@ def test_numbers_that_were_rounded_name_their_recipient_and_nobody_else(tmp_path
     assert report.traced.altered < 0.2
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_noise_of_another_key_is_put_down_to_nobody(tmp_path):
     bounds = {"lowest": 0, "highest": 10_000, "step": 1_000, "bounds": "stated"}
     document = with_noisy_income("laplace", bounds, "epsilon", (4.0, 2.0))
@@ -295,6 +307,8 @@ def test_names_that_are_known_are_not_matched_anew(project, tmp_path):
     assert (report.matched, report.matches) == ({}, "")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_two_columns_that_fit_alike_are_left_aside(project, tmp_path):
     path = release(project, tmp_path / "out", "Institute B")
     frame = pd.read_csv(path / "data.csv", dtype={"zip": str}).rename(columns=OTHER_NAMES)
@@ -313,6 +327,8 @@ def strangers():
     yield shuffled.apply(lambda c: c.sample(frac=1.0, random_state=len(c.name)).array)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_file_of_other_origin_names_nobody(project):
     for frame in strangers():
         try:

@@ -215,6 +215,8 @@ def test_what_is_shown_of_a_long_table_is_what_is_shown_in_memory(ward):
     assert whole.after["age"].isna().sum() > 0
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_too_many_rows_that_differ_are_refused_in_parts_with_what_to_do(ward, monkeypatch):
     monkeypatch.setattr(batched_views, "MOST_APART", 100)
     with ward(frame_of(), generalizing()) as project:
@@ -224,6 +226,8 @@ def test_too_many_rows_that_differ_are_refused_in_parts_with_what_to_do(ward, mo
         assert find(project.document, in_batches(whole_of(project)), Silent()).searched is not None
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_rows_that_break_a_promise_are_not_published(ward, tmp_path, monkeypatch):
     checked = prepared.PromisedRows.checked
 
@@ -239,6 +243,8 @@ def test_rows_that_break_a_promise_are_not_published(ward, tmp_path, monkeypatch
         assert project.releases == ()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_publication_that_is_cancelled_leaves_nothing(ward, tmp_path):
     seen = []
     context = Callback(lambda share, _: seen.append(share), lambda: bool(seen) and seen[-1] > 0.6)
@@ -273,6 +279,8 @@ def test_a_repeated_record_key_is_refused(ward, tmp_path):
         published(project, long_of(project), tmp_path / "out")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_no_value_lies_in_temporary_files(ward, tmp_path, monkeypatch):
     put = []
     add = bucket_counts.Buckets.add

@@ -168,6 +168,8 @@ def document_in_parts(folder, rules=RULES, **more):
     return made.document, made.proposed, " ".join(note.text for note in told)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_project_is_made_of_a_long_table_as_of_the_table_in_memory(folder):
     document, proposed, told = document_in_parts(folder, None)
     whole = document_for(folder / "ward.parquet", None, None, Silent())
@@ -221,6 +223,8 @@ def test_a_record_key_of_few_values_is_refused_as_in_memory_by_the_first_rows(fo
     assert str(refused.value) == str(whole.value)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_levels_of_what_is_released_by_groups_are_looked_at_in_parts(folder):
     grouped = 'attributes = ["ward"], mechanism = "reconstruction"'
     rules = RULES.replace('attributes = ["ward"], mechanism = "uniform"', grouped)
@@ -274,6 +278,8 @@ def test_rows_belong_to_units_in_parts_as_in_memory(folder, rows):
     assert document.unit.constant == ("ward",)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_rules_that_state_units_count_them_in_parts(folder):
     write_homes(folder)
     rules = f'{HOMES}[unit]\ncolumns = ["home"]\nmost_rows = 2\nconstant = ["ward"]\n'
@@ -296,6 +302,8 @@ def test_units_that_differ_in_what_they_share_are_refused_in_parts(folder):
     assert str(in_parts.value) == str(refused.value)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_weights_are_looked_at_in_all_rows(folder):
     rules = RULES.replace("columns.person", 'columns.visits = { role = "weight" }\ncolumns.person')
     frame = frame_of()

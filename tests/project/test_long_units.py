@@ -169,6 +169,8 @@ def test_what_differs_within_a_unit_is_refused_in_parts_in_the_same_words(ward, 
     assert "gout" not in said[0]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_row_without_a_unit_and_a_key_that_stands_twice_are_refused(ward, tmp_path):
     frame = of_units(frame_of())
     for column, row, value, words in (

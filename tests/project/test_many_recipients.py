@@ -86,6 +86,8 @@ def test_planned_levels_are_those_of_the_plans(ward):
             assert planned_levels(document, entry, attributes) == wanted
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_levels_are_planned_for_everybody_only_beside_another_edition(ward, tmp_path, counted):
     calls = counted(entry_plan, "_planned_level")
     with ward(frame_of(), with_recipients(4)) as project:
@@ -127,6 +129,8 @@ def test_what_editions_tell_of_several_attributes_alike_is_told_once(tmp_path):
     assert told.count("editions of the table") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_check_of_twice_as_many_recipients_resolves_twice_as_many_levels(ward, counted):
     calls, found = counted(CategoricalMechanism, "level"), []
     for count in (3, 6):
@@ -141,6 +145,8 @@ def test_a_check_of_twice_as_many_recipients_resolves_twice_as_many_levels(ward,
     assert 0 < found[1] <= 2 * found[0]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_earlier_releases_tell_is_found_once_for_all_recipients(ward, monkeypatch):
     told = []
     monkeypatch.setattr(

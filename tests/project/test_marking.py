@@ -104,6 +104,8 @@ def test_spacing_and_marks_survive_a_file_and_the_rules():
     assert [r.mark for r in again.recipients] == list(range(10))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_equal_levels_are_told_to_be_untraceable():
     price = recipient_traceability(rows_of(ten(), in_batches(a_table()), KEYS), Silent())
     assert "get the same values" in price.sentence
@@ -141,6 +143,8 @@ def test_one_recipient_is_nobody_to_tell_from():
         recipient_traceability(rows_of(alone, in_batches(a_table()), KEYS), Silent())
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_file_at_a_near_level_is_traced_to_its_recipient(tmp_path):
     with new_project(tmp_path, with_spacing(ten(), 0.05)) as project:
         release(project, tmp_path / "out", "Office 6")

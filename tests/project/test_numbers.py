@@ -100,6 +100,8 @@ def test_rounded_and_bounded_numbers_come_back_too(tmp_path, table, format_name)
         assert (ages == ages.round()).all()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_several_releases_verify_beside_one_another(tmp_path, project, table):
     paths = [release(project, table, tmp_path, name) for name in LEVELS]
     for path in paths:
@@ -369,6 +371,8 @@ def test_a_record_s_number_drifts_with_every_level_and_stops_where_releases_do()
         )
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_missing_number_stays_missing_all_the_way_down():
     document = a_document(TABLE)
     path = record_path(

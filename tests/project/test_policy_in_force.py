@@ -134,6 +134,8 @@ def test_releases_of_two_policies_are_told_apart_in_a_mixture(project, tmp_path)
     assert trace(project, mixed) == {"Institute B", "Public C"}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_column_that_a_release_lacks_and_another_has_may_have_been_added_to_it(project, tmp_path):
     release(project, tmp_path / "out", "Institute B")
     project.save_document(zip_dropped(project.document))
@@ -187,6 +189,8 @@ def test_a_release_of_a_version_that_kept_no_policy_is_judged_by_todays(
     assert set(failed(verify(project, path))) == {"Unperturbed columns"}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_levels_stay_those_of_the_release(project, tmp_path):
     path = release(project, tmp_path / "out", "Public C")
     lowered = tuple(replace(r, statements=levels(0.05, 0.2)) for r in project.document.recipients)

@@ -55,6 +55,8 @@ def test_three_pseudonyms_alone_name_the_one_who_has_them(own, tmp_path):
     assert report.is_traced
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_they_are_known_under_any_name_and_beside_the_values(own, tmp_path):
     frame = released(own, tmp_path, "Institute B").rename(columns={"person": "case"})
     report = trace(own, frame)
@@ -65,6 +67,8 @@ def test_they_are_known_under_any_name_and_beside_the_values(own, tmp_path):
     assert not report.ignored
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_share_that_matches_is_said_for_each_of_two_files(own, tmp_path):
     one = released(own, tmp_path, "Clinic A")[:200]
     other = released(own, tmp_path, "Public C")[:100]
@@ -73,6 +77,8 @@ def test_the_share_that_matches_is_said_for_each_of_two_files(own, tmp_path):
     assert "200 of the 300 rows (67 %)" in report.verdict
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_shared_pseudonyms_name_the_group_and_no_one_in_it(tmp_path):
     with new_project(tmp_path, with_pseudonyms(SHARED_BY)) as project:
         report = trace(project, released(project, tmp_path, "Institute B")[["person"]])
@@ -82,6 +88,8 @@ def test_shared_pseudonyms_name_the_group_and_no_one_in_it(tmp_path):
         assert named(own) == [(("Clinic D",), len(a_table().frame))]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_whoever_was_given_them_is_named_after_the_policy_has_changed(own, tmp_path):
     frame = released(own, tmp_path, "Public C")
     left = [one for one in own.document.recipients if one.name != "Public C"]
@@ -90,6 +98,8 @@ def test_whoever_was_given_them_is_named_after_the_policy_has_changed(own, tmp_p
     assert named(trace(own, frame)) == [(("Public C",), len(frame))]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_pseudonyms_invented_by_others_name_nobody(own, tmp_path):
     frame = released(own, tmp_path, "Clinic A")
     letters = np.random.default_rng(1).choice(list("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"), (900, 26))
@@ -103,6 +113,8 @@ def test_pseudonyms_invented_by_others_name_nobody(own, tmp_path):
     assert report.ignored == ("person",)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_pseudonyms_of_the_same_people_in_another_project_name_nobody(own, tmp_path):
     with new_project(tmp_path, with_pseudonyms(), name="copy") as other:
         frame = released(other, tmp_path / "copy", "Clinic A")

@@ -127,6 +127,8 @@ def test_a_coarser_table_may_follow(project, tmp_path):
     assert verified(project, published(project, tmp_path / "again")).holds
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_another_edition_is_published_for_a_reason_only(tmp_path):
     """What one person's coming adds to a class is that person's value."""
     document = replace(decided(), record_key="person")

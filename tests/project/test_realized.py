@@ -33,6 +33,8 @@ def planned(document, table, *names):
     return rows, members_of(document, entry, attributes, (), ReleaseBasis.PLANNED, names)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_most_telling_release_of_everyone_is_held(tmp_path):
     with new_project(tmp_path) as project:
         for name in ("Public C", "Institute B", "Public C"):

@@ -59,6 +59,8 @@ def test_what_recipients_see_is_what_they_are_released():
     assert trusts == sorted(trusts, reverse=True)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_record_is_shown_as_every_recipient_s_view_shows_it():
     document, _ = with_proposed_hierarchies(a_document(), a_table())
     document = with_statement(document, "Institute B", 2, 0.1)

@@ -92,8 +92,8 @@ def killed(tmp_path_factory, fresh):
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.turns(4)
-@pytest.mark.few(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("step", BEFORE_RECORDED)
 def test_killed_before_it_is_recorded_a_release_is_removed(killed, step, form):
@@ -108,6 +108,8 @@ def test_killed_before_it_is_recorded_a_release_is_removed(killed, step, form):
         assert len(project.recovered) == noted
 
 
+@pytest.mark.slow
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("step", AFTER_RECORDED)
 def test_killed_after_it_is_recorded_a_release_is_finished(killed, step, form):
@@ -134,6 +136,7 @@ def tables_killed(tmp_path_factory, fresh):
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", COUNTS_STEPS)
 def test_a_table_of_counts_that_is_killed_is_whole_and_recorded_or_nowhere(tables_killed, step):
     with opened(folder := tables_killed[step]) as project:

@@ -295,6 +295,8 @@ def test_two_policy_entries_are_both_recorded(tmp_path, out):
     assert set(record.domains) == {"sex", "illness"}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_release_waits_for_another_and_can_be_cancelled_meanwhile(project, out):
     reports = []
     stopping = Callback(lambda *report: reports.append(report), lambda: bool(reports))

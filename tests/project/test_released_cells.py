@@ -173,6 +173,8 @@ def test_what_is_important_to_nobody_leaves_no_trace_in_views_of_whole_records()
         assert coarsening_of(document, before) == coarsening_of(changed, after)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_important_column_keeps_more_of_its_cells():
     table, document = ward()
     public = TABLES["households"][2]
@@ -197,6 +199,8 @@ def test_a_column_that_is_no_quasi_identifier_has_no_importance():
         with_importance(document, ("sex", "sex"))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_column_whose_every_cell_is_suppressed_is_left_out_in_readme_and_report(tmp_path):
     table, document = ward()
     names = TABLES["households"][2]

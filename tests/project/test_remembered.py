@@ -155,6 +155,8 @@ def test_another_version_of_a_library_is_another_program(monkeypatch):
     assert remembered._program.__wrapped__() != before
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_is_remembered_tells_nothing_without_the_passphrase(ward):
     frame = frame_of()
     with ward(frame, with_few_columns) as project:

@@ -165,6 +165,8 @@ def test_a_dropped_identifier_does_not_come_back_by_position(project, tmp_path):
     assert int((one["zip"] == other["zip"]).sum()) <= stats.binom(900, 1 / 90).isf(FALSE_ALARM)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("record_key", [None, "person"])
 def test_the_released_order_is_independent_of_the_table_s(tmp_path, record_key):
     # Every record shows its own number, so that its row can be found without any key.
@@ -192,6 +194,8 @@ def test_the_groups_of_a_resampled_release_are_not_in_one_piece(tmp_path):
     assert alike <= stats.binom(899, 1 / 12).isf(FALSE_ALARM)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_release_has_the_same_order_in_every_format_and_edition_of_the_file(project, tmp_path):
     incomes = [
         read_bundle(release(project, tmp_path / name, format_name=name), Silent())

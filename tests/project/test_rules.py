@@ -113,6 +113,8 @@ def test_values_are_stated_by_listing_them_and_taken_from_rows_otherwise():
     assert "true or false" in str(error_of(WRITTEN.replace(listed, 'from_rows = "no"')))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @settings(deadline=None, max_examples=tried(80))
 @given(documents())
 def test_applying_a_documents_rules_gives_the_document_back(document):
@@ -230,6 +232,8 @@ def test_a_long_list_has_one_value_a_line():
     assert '\n    "code 29",\n]' in rules_of(document().with_column(spec))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_twenty_thousand_values_are_written_and_read():
     spec = ColumnSpec("illness", Role.SENSITIVE, domain=Domain(tuple(range(20_000))))
     large = document().with_column(spec)

@@ -20,6 +20,8 @@ from tests.project.making import document as a_document
 from tests.thorough import tried
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @settings(deadline=None, max_examples=tried(60))
 @given(documents())
 def test_a_document_comes_back_as_it_was(document):
@@ -72,6 +74,8 @@ def places_in(value, place=()):
 WRONG = (None, 7, 1.5, True, "x", [], {}, [[]], {"a": 1}, -1, 1e300, [1], ["a"], [None], {"a": []})
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_whatever_stands_anywhere_in_a_document_it_is_damage_or_a_document_of_its_types():
     text = document_to_json(a_document())
     refused = 0

@@ -78,6 +78,8 @@ def project(tmp_path):
         yield made
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_release_is_verified_row_by_row_and_group_by_group(project, tmp_path):
     path = release(project, tmp_path / "out", table=table())
     lower = release(project, tmp_path / "out", "Institute B", table=table())
@@ -107,6 +109,8 @@ def test_rows_keep_their_place_and_their_other_columns(project):
     assert frame["income"].tolist() == table().frame["income"].tolist()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_promise_can_be_recomputed_from_the_released_file_alone(project, tmp_path):
     """What a checker with no key and none of this code finds in the bundle."""
     path = release(project, tmp_path / "out", table=table())
@@ -216,6 +220,8 @@ def test_rules_state_it_and_read_it_again():
     assert applied.policy[0] == document.policy[0]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_two_recipients_know_what_the_more_trusted_one_knows(project, tmp_path):
     # Row by row the lower release is the upper one, kept or replaced with one probability.
     paths = [

@@ -100,6 +100,8 @@ def test_where_each_row_is_drawn_by_itself_few_values_name_nobody_either(monkeyp
     assert not any(named)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_recipient_s_file_is_still_traced_by_the_draws_of_its_households():
     frame = large_households(200, 4)
     document = protected(frame, 4)
@@ -110,6 +112,8 @@ def test_a_recipient_s_file_is_still_traced_by_the_draws_of_its_households():
         assert [report.name_of(source) for source in report.traced.sources] == [name]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_rows_that_can_t_be_of_one_household_count_whole(monkeypatch):
     frame = large_households(200, 4)
     frame["region"] = frame["household"]  # what is released tells whose row it is

@@ -170,6 +170,8 @@ def test_unique_units_are_those_that_pandas_counts_among_the_rows_that_leave(mos
     assert f"by {alone.sum()} of {left.rows} records" in one.sentence
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_five_rows_of_one_household_that_are_alike_are_found_before_a_release():
     frame = with_ages(60).assign(tag=0, age=30, sex="f", region="north")
     alike = frame["household"] == frame["household"].iloc[0]

@@ -49,6 +49,8 @@ def test_a_sound_release_holds_in_every_format(project, tmp_path, format_name, a
     assert report.release == project.releases[0]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_every_part_of_the_promise_is_examined(project, tmp_path):
     path = release(project, tmp_path / "out")
     release(project, tmp_path / "out", "Institute B")
@@ -80,6 +82,8 @@ def test_every_part_of_the_promise_is_examined(project, tmp_path):
     assert "work beside others" in found
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_every_release_of_a_project_holds_beside_the_others(project, tmp_path):
     names = ("Public C", "Clinic A", "Institute B", "Clinic D")
     paths = [release(project, tmp_path / "out", name) for name in names]

@@ -88,6 +88,8 @@ def test_every_exported_file_keeps_the_k_and_the_share_asked_for_its_recipient(r
         assert everything or suppressed <= share * len(files[name])
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_less_trusted_files_are_functions_of_the_more_trusted(released):
     _, _, files = released
     order = ["Clinic A", "Clinic D", "Institute B", "Public C"]

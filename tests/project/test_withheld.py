@@ -197,6 +197,8 @@ def test_labels_are_all_values_where_each_row_that_leaves_has_one(tmp_path, dtyp
     assert ("categories" in x) == (behind and dtype != "float64")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("form", FORMATS[:2])
 def test_records_that_are_left_out_of_a_generalized_table_leave_no_trace(tmp_path, form):
     at = np.arange(900)

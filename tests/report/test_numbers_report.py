@@ -90,6 +90,8 @@ def test_every_table_has_lines_and_every_line_its_cells(material):
                 assert all(cell for row in block.rows for cell in row)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_everybody_pools_and_the_levels_are_told_in_words(material):
     report = compose(material, ReportOptions())
     page = to_html(report, [draw(picture, "svg") for picture in report.pictures])

@@ -95,6 +95,8 @@ def test_an_internal_report_says_what_a_filing_needs(material, page):
         assert said in page, said
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_an_internal_report_says_how_the_table_was_read(material):
     told = "{count:,} hidden rows are left out."
     note = Note(told, {"count": 6}, caution=True, count=6, rows=(1, 6))
@@ -185,6 +187,8 @@ def test_the_same_material_gives_the_same_page(material, page):
     assert to_html(report, [draw(picture, "svg") for picture in report.pictures]) == page
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_pdf_has_pages_and_a_title(material, tmp_path, themed):
     report = compose(material, INTERNAL)
     path = tmp_path / "report.pdf"

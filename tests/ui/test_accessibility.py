@@ -303,6 +303,8 @@ def test_headings_are_told_as_headings_by_what_they_say_now(page, look):
     assert text(made) == "Numbers_with_a_long_name"
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_window_has_headings_to_go_through(themed, tmp_path):
     stage = Stage(tmp_path, rows=50)
     try:

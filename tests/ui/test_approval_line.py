@@ -31,6 +31,8 @@ def panel(qtbot, session, tmp_path):
     return panel
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_release_waits_for_who_approves_it(qtbot, session, panel, tmp_path):
     line = panel.form.approval
     panel.form.folder.setText(str(tmp_path / "out"))

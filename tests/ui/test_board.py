@@ -401,6 +401,8 @@ def test_a_column_is_found_by_its_name_and_a_role_is_folded_away(qtbot, panel):
     assert board.model.rowCount() == everything
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_make_this_safe_fills_the_board_and_is_undone_at_once(qtbot, panel):
     board = opened(qtbot, panel, clinic_document())
     before = panel.session.document

@@ -62,6 +62,8 @@ def heads(table, which):
     return [model.headerData(at, which) for at in range(count)]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_columns_are_dragged_into_a_table_shown_beside_the_truth_and_released(
     qtbot, panel, tmp_path
 ):

@@ -47,6 +47,8 @@ def open_file(window, qtbot, path):
     settle(qtbot, window.session)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_file_is_opened_with_a_choice_of_its_tables(window, panel, qtbot, path):
     open_file(window, qtbot, path)
     form = panel.importing.form
@@ -86,6 +88,8 @@ def test_what_is_typed_counts_though_its_rows_were_not_shown(window, panel, qtbo
     assert window.session.table.columns == ("id",)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_query_that_the_database_refuses_is_told_in_the_place_of_its_rows(
     window, panel, qtbot, path
 ):

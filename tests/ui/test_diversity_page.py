@@ -65,6 +65,8 @@ def test_a_table_that_breaks_l_is_named_with_its_combinations(qtbot, page, tmp_p
     assert page.breaches.tables[0].model().rowCount() == len(page.found.breaches) > 0
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_combination_shows_what_it_tells_about_a_person(qtbot, page, tmp_path):
     filled(qtbot, page, other(write_other(tmp_path, weak=True)))
     page.l.spin.setValue(3)
@@ -95,6 +97,8 @@ def test_the_page_says_how_likely_a_value_becomes_and_who_can_t_be_in_two_classe
     assert "remain possible" in page.person.said.text()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("public", ["sex", "gender"])
 def test_the_combination_shown_first_is_one_that_somebody_can_be_in(qtbot, page, tmp_path, public):
     path = write_other(tmp_path)
@@ -125,6 +129,8 @@ def test_classes_that_nobody_can_be_in_are_shown_where_there_are_no_others(qtbot
     assert "Nobody can be in these classes" in page.person.said.text()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_known_correlation_counts_the_ways(qtbot, page, tmp_path):
     path = write_other(tmp_path, weak=True)
     path.write_text(path.read_text().replace("sex", "gender"))  # which is not aligned

@@ -91,6 +91,8 @@ def test_values_that_are_never_or_hardly_ever_kept_can_t_be_told_apart(qtbot, pa
 # ----- editing
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_selected_cells_are_typed_into_filled_down_and_cleared_each_in_one_edit(qtbot, editor):
     paste(qtbot, editor, PAPER)
     type_cells(qtbot, editor, [0, 1, 3], HIGH, "0,3")
@@ -347,6 +349,8 @@ def in_force(editor):
     return editor.session.document.policy[0].settings
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_frequencies_are_chosen_and_drawn_counts_stay(qtbot, editor):
     assert "not used" in editor.frequencies.words.text()
     qtbot.mouseClick(editor.frequencies.source.button_for("noisy"), LEFT)

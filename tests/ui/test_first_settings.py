@@ -38,6 +38,8 @@ def test_a_short_domain_is_protected_at_once(panel):
     assert panel.content.currentWidget() is not panel.waiting
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_long_domain_is_protected_by_a_job_and_nothing_changes_before(qtbot, panel, long_domain):
     before = panel.session.document
     panel.page.mechanism_chosen.emit("finegrain")

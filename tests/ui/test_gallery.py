@@ -66,6 +66,8 @@ def test_every_panel_has_an_empty_and_a_filled_scene():
         assert {"empty", "filled"} <= names
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_one_scene_can_be_drawn_by_itself(themed, tmp_path):
     pictures = list(save_gallery(tmp_path, only=["data-empty"]))
     assert [path.name for path in pictures] == ["light-1-data-empty.png", "dark-1-data-empty.png"]

@@ -106,6 +106,8 @@ def test_a_project_about_a_generalized_table_opens_at_it(qtbot, panel, tmp_path)
     assert not panel.ways.perturbing
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_generalized_table_starts_with_one_click_and_is_searched(qtbot, panel):
     open_small(panel.session)
     page = page_of(panel)
@@ -226,6 +228,8 @@ def test_the_list_is_filtered_by_safety_and_by_level(qtbot, panel):
     assert table.model().rowCount() == len(result.minimal)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_node_of_the_picture_is_looked_at_pinned_compared_and_chosen(qtbot, panel):
     page = searched(qtbot, panel)
     page.tabs.setCurrentIndex(1)
@@ -294,6 +298,8 @@ def test_rows_before_and_after_stand_beside_each_other(qtbot, panel):
     assert beside.statistics.model().rowCount() >= 5
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_table_is_published_into_a_bundle(qtbot, panel, answers, tmp_path):
     page = searched(qtbot, panel)
     save_clinic(panel.session, tmp_path)

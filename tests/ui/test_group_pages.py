@@ -230,6 +230,8 @@ def test_a_chosen_group_shows_its_true_distribution_beside_the_reconstruction(qt
     assert set(column(page.shown.tables[0], "ward")) == {"north", "south"}
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_an_attacker_who_knows_nothing_sees_one_group(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page)
@@ -305,6 +307,8 @@ def test_a_column_that_is_called_like_a_heading_has_a_place_of_its_own(qtbot, se
 # ----- count queries
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_query_is_answered_by_every_recipient_beside_the_truth(qtbot, made):
     page = made(CountQueriesPage, protected())
     know(qtbot, page, "ward")

@@ -129,6 +129,8 @@ def test_a_hierarchy_is_proposed_shown_undone_and_removed(panel, qtbot):
     assert not section.levels.isVisible()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_settings_are_followed_at_once_and_kept_for_the_next_time(panel, qtbot):
     dialog = open_editor(panel, qtbot, "age")
     assert "round edges" in dialog.builder.reason.text()
@@ -147,6 +149,8 @@ def test_settings_are_followed_at_once_and_kept_for_the_next_time(panel, qtbot):
     press(again, "Cancel")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_own_edges_are_typed_and_faults_are_said_where_they_are_made(panel, qtbot):
     dialog = open_editor(panel, qtbot, "age")
     form = dialog.builder.forms["intervals"]
@@ -224,6 +228,8 @@ def test_a_kind_that_does_not_fit_says_so(panel, qtbot):
     assert kept(panel, "town") == Suppression()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_pasted_table_is_mended_problem_by_problem(panel, qtbot):
     dialog = open_editor(panel, qtbot, "town")
     paste(dialog, qtbot, "town\tland\nBonn\tDE\t*\nbonn\tDE\t*\nLYON\tFR\t*\nLYON\tFR\n")

@@ -136,6 +136,8 @@ def test_from_a_table_to_releases_and_a_report(keys, answers, ward, tmp_path):
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_ctrl_and_enter_press_the_button_that_the_work_goes_on_by(keys, answers, ward):
     opens(keys, answers, ward)
     edit = next(a for a in keys.window.menuBar().actions() if a.text() == "&Edit").menu()

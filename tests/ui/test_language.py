@@ -34,6 +34,8 @@ def first_menu(shown):
     return shown.window.menuBar().actions()[0].text()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_language_changes_without_a_restart_and_nothing_is_lost(qtbot, shown):
     session, before = shown.window.session, shown.window
     session.edit("Name it", replace(session.document, title="Named"))

@@ -157,6 +157,8 @@ def test_a_column_that_does_not_sum_to_one_stays_out_of_force_until_normalised(q
     assert np.allclose(entries(editor), keep(0.5))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_wrong_cell_is_marked_and_kept(qtbot, editor):
     wrong = editor.matrix.entries.index(1, 2)
     for typed, said in (

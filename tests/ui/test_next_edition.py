@@ -42,6 +42,8 @@ def follow(window, qtbot, answers, path, text):
     settle(qtbot, window.session)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_an_edition_is_told_of_and_taken_with_all_that_was_decided(
     ward, qtbot, answers, clinic, tmp_path
 ):

@@ -167,6 +167,8 @@ def test_categories_have_no_list_to_join(panel):
     assert not panel.page.together.isVisible()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_level_is_stated_by_the_slider_a_preset_and_a_rung_of_the_ladder(filled):
     field = editor_of(filled).fields["sigma_squared"]
     field.slider.setValue(500)

@@ -234,6 +234,8 @@ def test_the_best_linear_estimate_is_the_paper_s():
     assert errors([half, fifth], shared=True) == pytest.approx(0.5)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_quantiles_and_slopes_are_recovered_beside_the_true_ones(filled):
     preview = filled._preview
     assert len(preview.quantiles) == 2

@@ -213,6 +213,8 @@ def several(noise):
     return Table(frame), changed
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_one_click_gives_the_same_trust_for_every_attribute_and_one_is_changed_after(panel, qtbot):
     table, document = several(panel.session.noise)
     open_clinic(panel.session, document, table)

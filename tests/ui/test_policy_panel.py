@@ -53,6 +53,8 @@ def filled(panel):
 # ----- from nothing to a policy
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_whole_plan_is_one_click_says_what_it_comes_to_and_is_undone_at_once(qtbot, panel):
     open_clinic(panel.session, clinic_document())
     before = panel.session.document
@@ -179,6 +181,8 @@ def test_every_mechanism_shows_what_it_does_by_a_plain_name_and_a_drawing(themed
     assert len(drawn) == len(all_editors())
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_three_typical_recipients_stand_at_the_presets(qtbot, panel):
     open_clinic(panel.session, protected({}))
     assert panel.state() is PanelState.IN_PROGRESS
@@ -194,6 +198,8 @@ def test_three_typical_recipients_stand_at_the_presets(qtbot, panel):
     assert names(panel) == []
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_new_recipient_starts_at_the_lowest_preset_and_is_named_at_once(qtbot, filled):
     qtbot.mouseClick(filled.board.add, LEFT)
     type_name(qtbot, filled, "University")

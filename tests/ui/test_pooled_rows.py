@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sfumato.engine.table.table import Table
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.state.insights import SurveyedTable
@@ -11,6 +13,8 @@ from tests.samples.make_households import households
 from tests.ui.hands import explain_first
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_card_tells_what_pooled_rows_give_away(session, qtbot):
     card = GuaranteeCard(session)
     qtbot.addWidget(card)

@@ -118,6 +118,8 @@ def test_record_keys_decide_what_sample_rows_show(qtbot, filled):
     assert before != after
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_matrix_the_posterior_and_the_utility_are_drawn(filled):
     assert "shows itself with probability 70" in filled.matrix.plot.figure.headline
     assert filled.utility.plot.figure.headline.startswith("Clinic A can estimate")

@@ -65,6 +65,8 @@ def press(qtbot, panel, text):
     wait_for_jobs(qtbot, panel.session)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_sound_table_is_good_and_is_released_without_a_reason(qtbot, panel, tmp_path):
     opened(qtbot, panel, tmp_path, clinic_table())
     assert "Public, Clinic A, Institute" in words(panel), "the same is told once"
@@ -99,6 +101,8 @@ def test_releasing_leads_to_the_list_and_asks_for_a_reason(qtbot, found):
     assert found.state() is PanelState.DONE
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_one_click_mends_and_undo_takes_it_back(qtbot, found):
     press(qtbot, found, "Drop “age”: 1 → 0")
     assert found.session.document.column("age").role is Role.IDENTIFYING

@@ -203,6 +203,8 @@ def test_no_public_column_is_refused_and_nothing_is_lost(qtbot, editor):
     assert not editor.problem.words
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_level_above_the_top_is_refused_at_its_field(qtbot, panel):
     open_groups(panel.session, level=0.6)
     assert "above 0.5" in panel.page.editor.problem

@@ -54,6 +54,8 @@ def sheet_of(window, qtbot, answers, file):
     settle(qtbot, window.session)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_sheet_is_saved_and_opens_the_project_when_the_passphrase_is_lost(
     window, qtbot, answers, path, tmp_path
 ):

@@ -92,6 +92,8 @@ def test_all_that_a_coalition_holds_is_weighed_again(qtbot, page, tmp_path):
     assert plain(page.files.sentence).startswith("Clinic A, Institute and Public give")
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_values_in_most_danger_are_named(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
     [table] = page.files.shown.tables

@@ -108,6 +108,8 @@ def test_what_is_missing_is_said_with_the_way_there(qtbot, panel):
     assert asked.args == ["policy"]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_domain_that_was_released_is_kept_and_what_does_not_fit_it_has_a_way_out(qtbot, ready):
     session = ready.session
     release(qtbot, ready)
@@ -134,6 +136,8 @@ def test_a_domain_that_was_released_is_kept_and_what_does_not_fit_it_has_a_way_o
     assert "Add the values" not in told
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_work_is_saved_in_a_project_first(qtbot, panel, tmp_path):
     open_clinic(panel.session, protected())
     panel.form.folder.setText(str(tmp_path / "out"))
@@ -257,6 +261,8 @@ def test_every_ticked_recipient_gets_a_bundle(qtbot, ready, tmp_path):
     assert ready.state() is PanelState.IN_PROGRESS
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_everybody_served_is_done_and_the_ledger_sorts_names_and_finds_the_releases(
     qtbot, ready, tmp_path, monkeypatch
 ):
@@ -491,6 +497,8 @@ def test_a_bundle_is_verified_check_by_check_and_fails_once_it_is_altered(
     assert not report.isVisible()  # it was about that project
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_bundle_of_an_earlier_edition_is_whole_and_not_verified(qtbot, ready, tmp_path):
     release(qtbot, ready)
     source = replace(ready.session.document.source, digest="1" * 64)

@@ -31,6 +31,8 @@ def test_limits_and_levels_of_any_precision_stay_as_they_are(qtbot, session, the
         open_values(session, settings=limits_with(3.0))
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_matrix_of_any_precision_stays_as_it_is(qtbot, session):
     entries = np.random.default_rng(1).dirichlet(np.ones(4), 4).T.tolist()
     panel = on_screen(qtbot, PANEL(session))

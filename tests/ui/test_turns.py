@@ -176,6 +176,8 @@ def test_a_plot_that_is_hidden_before_its_turn_waits_until_it_is_shown_again(qtb
     assert not plots[0].settled
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_old_picture_stays_until_the_new_one_is_drawn(qtbot, plots):
     view = plots[0]
     qtbot.waitUntil(lambda: view.settled)

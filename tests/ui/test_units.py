@@ -40,6 +40,8 @@ def protected(panel, qtbot):
     return panel.session.document
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
     assert "Rows with the same “household”" in panel.unit.note.text()
     assert panel.unit.protect.text() == "Protect by “household”"
@@ -221,6 +223,8 @@ def test_protecting_by_household_measures_again_what_was_measured_of_rows(sessio
     check_policy(session.document)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
     columns = [
         replace(spec, role=Role.SENSITIVE) if spec.name == "rent" else spec

@@ -120,6 +120,8 @@ def test_a_killed_window_loses_nothing(window, qtbot, clinic):
     assert messages(window.current.messages) == []
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_is_kept_holds_no_value_in_clear(window, qtbot, clinic):
     load_table(window, qtbot, clinic)
     wait_until_kept(window, qtbot)
@@ -137,6 +139,8 @@ def test_a_saved_project_makes_it_unnecessary(window, qtbot, tmp_path):
     window.session.set_project(None)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_leaving_on_purpose_removes_it(window, qtbot, clinic):
     load_table(window, qtbot, clinic)
     wait_until_kept(window, qtbot)

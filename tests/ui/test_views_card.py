@@ -167,6 +167,8 @@ def test_weights_that_single_people_out_are_counted_where_levels_are_chosen(qtbo
     assert "Unique on the quasi-identifiers" in tip
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_without_a_k_today_s_unique_records_are_counted_and_one_is_proposed_by_trust(qtbot, card):
     counts = card.session.table.frame[["age", "ward"]].value_counts()
     assert [line[UNIQUE] for line in shown(card)] == [str((counts == 1).sum())] * 3
@@ -183,6 +185,8 @@ def test_without_a_k_today_s_unique_records_are_counted_and_one_is_proposed_by_t
     assert [view is None for view in views(card)] == [True, False, True]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_level_that_is_typed_moves_those_who_must_follow(qtbot, card):
     qtbot.mouseClick(card.propose, LEFT)
     wait_for_jobs(qtbot, card.session)

@@ -147,6 +147,8 @@ def test_on_a_table_the_ladder_holds_and_independent_noise_does_not():
     assert (found[LADDER].errors[0] < 0.9 * 0.5 / 1.5).all()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_for_normal_numbers_the_bayes_estimate_is_the_linear_one():
     draw = np.random.default_rng(6)
     true = 3.0 * draw.normal(size=(1, 4000))

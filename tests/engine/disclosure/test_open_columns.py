@@ -74,6 +74,8 @@ def right_within(off, width):
     return (ends - np.arange(len(off))).max() / len(off)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_a_sum_of_open_columns_is_told_exactly(shown):
     found = numbers(shown["y"] - 2.0 * shown["z"], *columns(shown))
     assert found.linear < 1e-9 * found.without
@@ -121,6 +123,8 @@ def test_columns_that_tell_nothing_are_not_said_to_tell(shown, rng):
     assert found.explained == pytest.approx((0.0, 0.0), abs=0.02)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_width_holds_90_in_100_of_what_the_estimate_leaves(shown, rng):
     found = numbers(np.sin(2.0 * shown["x"]) + rng.normal(0.0, 0.2, ROWS), *columns(shown))
     assert right_within(found.left, found.best) >= 0.9
@@ -142,6 +146,8 @@ def test_a_curve_is_told_as_well_as_a_forest_tells_it(shown, rng):
         assert ours < 1.1 * np.quantile(np.abs(target - theirs), share)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_linear_estimate_is_that_of_least_squares(shown, rng):
     target = 2.0 * shown["x"] + 0.001 * shown["y"] + rng.normal(size=ROWS)
     found = numbers(target, *columns(shown, "x", "y"))
@@ -183,6 +189,8 @@ def banded(shown, rng):
     return np.digitize(shown["x"] + rng.normal(0.0, 0.3, ROWS), [-1.0, 0.0, 1.0])
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_guesses_come_near_the_best_there_is(shown, banded):
     found = values(banded, 4, *columns(shown))
     edges = np.array([-np.inf, -1.0, 0.0, 1.0, np.inf])
@@ -200,6 +208,8 @@ def test_guesses_come_near_the_best_there_is(shown, banded):
     assert found.guessed > (theirs == banded).mean() - 0.01
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_chances_are_true_on_average(shown, banded):
     found = values(banded, 4, *columns(shown))
     assert found.chances.sum(axis=1) == pytest.approx(1.0)
@@ -220,6 +230,8 @@ def test_values_that_nothing_tells_are_guessed_by_the_most_common(shown, rng):
     assert found.guessed == pytest.approx(found.without, abs=0.02)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(
     "matrix",
     [

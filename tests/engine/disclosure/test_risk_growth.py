@@ -17,6 +17,8 @@ def levels_between(lowest: float, highest: float, count: int) -> np.ndarray:
     return lowest + (highest - lowest) * uniforms(count, 1 << 40)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_independent_releases_approach_certainty_and_the_ladder_does_not():
     """The paper's Fig. 7, on its uniform prior of 50 values."""
     prior = np.full(50, 0.02)

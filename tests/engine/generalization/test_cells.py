@@ -264,6 +264,8 @@ def test_cells_keep_levels_fine_that_whole_rows_would_raise():
     assert cells.suppressed_cells <= 0.05 * 400 * 3
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_more_columns_than_sets_that_can_be_tried_still_keep_k():
     rng = np.random.default_rng(2)
     columns, counts = classes_of([rng.integers(0, 3, 300) for _ in range(MOST_COLUMNS)])

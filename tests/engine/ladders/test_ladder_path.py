@@ -28,6 +28,8 @@ def test_releases_at_any_level_lie_on_the_path(key):
             assert shown == release_one(key, record, 1, 5, level)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_each_step_shows_its_code_at_its_level_and_not_above():
     for record in range(30):
         path = event_path(2, 7, record, KEY, lowest=1e-5)

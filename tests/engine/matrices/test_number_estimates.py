@@ -186,6 +186,8 @@ def test_too_few_records_or_too_much_noise_are_told():
         estimate_quantiles(weak[0], 0.1, [1.0])
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_weighted_intervals_hold_the_population_s_figures_as_often_as_they_say():
     """Rich people are drawn more rarely: without weights every figure would be off."""
     draw = np.random.default_rng(9)

@@ -231,6 +231,8 @@ def test_the_chance_of_a_sum_bounds_the_true_one_for_places_in_intervals():
     assert chance_of_sum(np.zeros(3), np.ones(3)) == 1.0
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_chance_of_a_shape_is_that_of_chi_square_and_larger_for_intervals():
     draw = np.random.default_rng(5)
     points = draw.uniform(size=(500, 4000))

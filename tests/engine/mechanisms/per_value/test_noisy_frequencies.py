@@ -93,6 +93,8 @@ def test_profile_and_value_together_keep_every_limit(epsilon):
     assert len(profiles) > 1
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_promise_is_not_below_what_exact_laws_give():
     epsilon = 0.5
     settings = {**LIMITS, "frequencies": "noisy", "frequencies_epsilon": epsilon}

@@ -122,6 +122,8 @@ def grouped_attribute(rows=900):
     return attribute.grouped(micro_groups(place, ["place"], Silent())).attribute
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_is_proposed_is_measured_once_and_its_loss_is_counted():
     attribute = grouped_attribute()
     settings = MECHANISM.first_settings((attribute,), KeyedNoise.passing())
