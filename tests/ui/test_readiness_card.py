@@ -10,8 +10,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
-from sfumato.analysis.coarsening.views import with_proposed_hierarchies, with_statement
+from sfumato.analysis.coarsening.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import Role
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.errors import Way
 from sfumato.formats.notes import Note
@@ -21,6 +22,7 @@ from sfumato.ui.panels.releases import PANEL, readiness_card
 from sfumato.ui.state.steps import CHECK
 from sfumato.ui.widgets.layout import ElidedButton, boxed
 from sfumato.ui.widgets.responsive import FlowLayout
+from tests.in_batches import in_batches
 from tests.ui.clinic import LEVELS, clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import click, on_screen
 
@@ -141,6 +143,30 @@ def test_a_unique_record_leads_to_stating_a_k_until_the_recipient_has_one(qtbot,
     buttons = [one.text() for one in found.readiness.findChildren(QPushButton) if one.isVisible()]
     assert "Go to Policy" in buttons
     assert "Set the group size" not in buttons
+
+
+def with_a_lonely_ward():
+    """The clinic in classes of 5 by age, with one patient whom the ward finds."""
+    frame = clinic_table().frame.astype({"ward": str})
+    frame.loc[3, "ward"] = "east"
+    table = Table(frame.astype({"ward": "category"}))
+    document, _why = with_proposed_hierarchies(protected(), table)
+    for name in LEVELS:
+        document = with_statement(document, name, k=5, suppression=0.05)
+    return table, find_views(document, in_batches(table), Silent())
+
+
+def test_a_column_that_finds_somebody_is_coarsened_with_the_others(qtbot, panel, tmp_path):
+    opened(qtbot, panel, tmp_path, *with_a_lonely_ward())
+    assert "Danger: 1 of 400 records is unique" in words(panel)
+    press(qtbot, panel, "Treat “ward” as a quasi-identifier too")
+    document = panel.session.document
+    assert document.column("ward").role is Role.QUASI_IDENTIFIER
+    assert all("ward" in each.view.levels for each in document.recipients)
+    assert "Danger" not in words(panel)
+    panel.session.undo()
+    wait_for_jobs(qtbot, panel.session)
+    assert "Danger" in words(panel)
 
 
 def with_telling_wards():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec, Pseudonym
 from sfumato.engine.core.errors import PolicyError
@@ -13,7 +14,7 @@ from sfumato.formats.language import ENGLISH, spoken
 from sfumato.project.document.edits import with_marks
 from sfumato.project.document.model import Document, Recipient
 
-_TYPICAL = 3
+_TYPICAL: Final = 3
 """Of so many levels the last is the one for whoever is trusted least."""
 
 

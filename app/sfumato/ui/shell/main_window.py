@@ -570,10 +570,9 @@ class WindowMenus(Menus):
         menu.setToolTipsVisible(True)
         self.add(menu, "undo", _tr("&Undo"), session.undo, Keys.Undo, "undo")
         redo = self.add(menu, "redo", _tr("&Redo"), session.redo, Keys.Redo, "redo")
+        # Both are usual, whatever the desktop's own is.
         keys = [*redo.shortcuts(), QKeySequence("Ctrl+Y"), QKeySequence("Ctrl+Shift+Z")]
-        redo.setShortcuts(
-            list(dict.fromkeys(keys))
-        )  # both are usual, whatever the desktop's own is
+        redo.setShortcuts(list(dict.fromkeys(keys)))
         menu.addSeparator()
         self.add(menu, "copy", _tr("&Copy"), copy_from_focus, Keys.Copy, "copy")
         menu.addSeparator()
