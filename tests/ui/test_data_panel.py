@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+from pathlib import Path
 
 import pandas as pd
 import pyreadstat
@@ -427,6 +429,18 @@ class TestLoading:
         assert field.text() == "Clinic 2026"
         panel.session.undo()
         assert field.text() == "clinic"
+
+    def test_a_table_with_the_same_columns_gives_its_own_name_to_releases_nobody_named(
+        self, panel, qtbot, clinic
+    ):
+        load(panel, qtbot, clinic)
+        other = Path(shutil.copy(clinic, clinic.with_name("hospital.csv")))
+        load(panel, qtbot, other)
+        assert panel.session.document.title == "hospital"
+        type_into(panel.loaded.title, "Clinic 2026")
+        QTest.keyClick(panel.loaded.title, Qt.Key.Key_Return)
+        load(panel, qtbot, clinic)
+        assert panel.session.document.title == "Clinic 2026"
 
     def test_the_primary_button_leads_on(self, panel, qtbot, clinic):
         load(panel, qtbot, clinic)

@@ -21,7 +21,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.errors import FileError
 from sfumato.formats.reading import Place, ReadOptions, detect_options, sheets_of
 from sfumato.jobs import Ending, Job
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, TableSource
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import check_keys, read_source, title_of
@@ -120,10 +120,17 @@ def load(
     if kept:
         ordered = tuple(document.column(name) for name in names)
         changed = replace(document, source=source, columns=ordered)
+        # Nobody gave it a title, and nobody has a release that has this one.
+        if document.source and document.title == _title(document.source) and not releases:
+            changed = replace(changed, title=_title(source))
     else:
-        options = ReadOptions.from_dict(dict(source.options))
-        changed = Document(title=title_of(source.place, options), source=source, columns=columns)
+        changed = Document(title=_title(source), source=source, columns=columns)
     return Loaded(looked_at, changed, kept)
+
+
+def _title(source: TableSource) -> str:
+    """Return what releases of a table are called until somebody gives them a title."""
+    return title_of(source.place, ReadOptions.from_dict(dict(source.options)))
 
 
 SHOWN = 4
