@@ -267,12 +267,20 @@ def test_more_rows_are_in_sight_beside_the_settings_than_one(qtbot, panel):
     whole = [rect for rect in rows if rect.top() >= 0 and rect.bottom() <= high and rect.height()]
     assert len([rect for rect in whole if rect.height() >= scaled(40)]) >= 2
     assert view.horizontalHeader().height() < board_alone
+    assert board.add.isVisible()
+    assert not board.search.isVisible()
     told = board.model.headerData(3, Qt.Orientation.Horizontal, READ)
     assert "found" in told
     assert "worth" in told
     qtbot.keyClick(view, Qt.Key.Key_Escape)
     assert view.horizontalHeader().height() == board_alone
     assert board.add.isVisible()
+    type_into(board.search, "ward")
+    cell_at(board, "ward", "Public")
+    qtbot.mouseClick(board.settings, Qt.MouseButton.LeftButton)
+    assert panel.drawer.is_open
+    assert board.search.isVisible()
+    assert not board.add.isVisible()
 
 
 def quasi(panel, *names):

@@ -23,6 +23,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QHeaderView,
+    QLineEdit,
     QPushButton,
     QStyle,
     QStyledItemDelegate,
@@ -82,6 +83,7 @@ class BoardView(TableView):
         self.folded = False
         self._corner = QWidget(self)
         self._buttons: list[QPushButton] = []
+        self._searches: list[QLineEdit] = []
         self.setHorizontalHeader(_People(self))
         self.setVerticalHeader(_Columns(self))
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
@@ -108,6 +110,7 @@ class BoardView(TableView):
         """Put widgets below each other where the heads of rows and columns meet."""
         self._corner.setLayout(column(*widgets, spacing=Space.INSIDE))
         self._buttons = [one for one in widgets if isinstance(one, QPushButton)]
+        self._searches = [one for one in widgets if isinstance(one, QLineEdit)]
         self._corner.raise_()
 
     # ----- layout
@@ -125,8 +128,12 @@ class BoardView(TableView):
 
     def _fit_heads(self) -> None:
         self.horizontalHeader().setFixedHeight(self._head)
-        for one in self._buttons:
-            one.setVisible(not self.folded)
+        # Beside folded heads there is room for one: a search that is on is not hidden.
+        searching = any(one.text() for one in self._searches)
+        for one in self._searches:
+            one.setVisible(searching or not self.folded)
+        for button in self._buttons:
+            button.setVisible(not (self.folded and searching))
         around = self.horizontalScrollBar().sizeHint().height() + 2 * self.frameWidth()
         self.setMinimumHeight(self._head + scaled(ROW) + around)  # one row is always in sight
 
