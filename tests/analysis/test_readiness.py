@@ -21,7 +21,14 @@ from sfumato.analysis.coarsening.views import (
     with_statement,
 )
 from sfumato.analysis.findings import RemedyKind
-from sfumato.analysis.readiness.readiness import accepting, examine, mended, plain, require_ready
+from sfumato.analysis.readiness.readiness import (
+    accepting,
+    check_rows,
+    examine,
+    mended,
+    plain,
+    require_ready,
+)
 from sfumato.analysis.readiness.readiness_checks import UNIQUE_RECORDS
 from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns, look_of
 from sfumato.analysis.unperturbed.open_figures import OpenFigure
@@ -304,6 +311,16 @@ def test_who_is_trusted_less_follows_where_a_level_is_raised():
     assert "to Institute and Public" in remedy.words
     views = {each.name: each.view for each in mended(document, remedy).recipients}
     assert views["Institute"].levels["region"] == views["Public"].levels["region"] == 1
+
+
+def test_a_level_is_raised_though_whoever_is_trusted_less_has_a_view_that_is_refused():
+    document, table = with_views(k=2), rare_regions()
+    institute = replace(document.recipient("Institute"), view=ViewRule(levels={"sex": 1}))
+    document = replace(document, recipients=(institute, document.recipient("Public")))
+    known = ShownColumns(table), attributes_of(document, table)
+    checked = check_rows(document, *known, Silent(), ("Institute",))
+    one = finding(checked.readiness((), {}), "Unique records", "Institute")
+    assert any(each.deed is RemedyKind.RAISE for each in one.remedies)
 
 
 def test_a_view_that_does_not_keep_its_k_is_grave_and_a_higher_level_mends_it():
