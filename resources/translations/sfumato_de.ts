@@ -1329,7 +1329,7 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+306"/>
+        <location filename="../../app/sfumato/ui/panels/data/panel.py" line="+313"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
@@ -3704,12 +3704,12 @@
     </message>
     <message>
         <location line="+1"/>
-        <location line="+137"/>
+        <location line="+136"/>
         <source>Save &amp;as…</source>
         <translation>Speichern &amp;unter&#xa0;…</translation>
     </message>
     <message>
-        <location line="-135"/>
+        <location line="-134"/>
         <source>Recovery s&amp;heet…</source>
         <translation>Wiederherstellungs&amp;blatt …</translation>
     </message>
@@ -3740,13 +3740,13 @@
     </message>
     <message>
         <location line="+2"/>
-        <location line="+111"/>
+        <location line="+110"/>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <location line="-110"/>
-        <location line="+111"/>
+        <location line="-109"/>
+        <location line="+110"/>
         <source>&amp;Redo</source>
         <translation>&amp;Wiederholen</translation>
     </message>
@@ -10475,13 +10475,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+77"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/view.py" line="+78"/>
         <location filename="../../app/sfumato/ui/panels/policy/generalized/page.py" line="+180"/>
         <source>Who gets what</source>
         <translation>Wer bekommt was</translation>
     </message>
     <message>
-        <location line="+70"/>
+        <location line="+76"/>
         <location line="+200"/>
         <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+99"/>
         <source>not released</source>
@@ -13136,7 +13136,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Offene Spalten</translation>
     </message>
     <message>
-        <location line="+328"/>
+        <location line="+24"/>
+        <source>treat as quasi-identifier</source>
+        <translation>als Quasi-Identifikator behandeln</translation>
+    </message>
+    <message>
+        <location line="+304"/>
         <source>The columns released unperturbed tell little of {names}.</source>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
@@ -13202,12 +13207,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufe angeben</translation>
     </message>
     <message>
-        <location line="-5"/>
-        <source>show in classes</source>
-        <translation>in Klassen zeigen</translation>
-    </message>
-    <message>
-        <location line="+6"/>
+        <location line="+1"/>
         <source>other mechanism</source>
         <translation>anderes Verfahren</translation>
     </message>
@@ -13361,7 +13361,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+308"/>
-        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+71"/>
+        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="+71"/>
         <source>Drop {column}: {figures}</source>
         <translation>{column} weglassen: {figures}</translation>
     </message>
@@ -13778,7 +13778,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sicht</translation>
     </message>
     <message>
-        <location line="+171"/>
+        <location line="+173"/>
         <source>raised and counted</source>
         <translation>angehoben und gezählt</translation>
     </message>
@@ -15470,7 +15470,12 @@ Rückgabewerte:
         <translation>  letzte Freigabe: {day}, seither geändert:</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+33"/>
+        <source>add a recipient, at the lowest of the typical levels</source>
+        <translation>einen Empfänger hinzufügen, auf der niedrigsten der üblichen Stufen</translation>
+    </message>
+    <message>
+        <location line="+2"/>
         <source>the recipient of whom something is stated</source>
         <translation>der Empfänger, für den etwas festgelegt wird</translation>
     </message>
@@ -16292,22 +16297,12 @@ Rückgabewerte:
         <translation>Alle Empfänger gemeinsam:</translation>
     </message>
     <message>
-        <location line="-237"/>
-        <source>sfumato: one of --of NAME, --add NAME and --remove NAME at a time, and what is stated goes with one of the first two</source>
-        <translation>sfumato: --of NAME, --add NAME und --remove NAME je für sich; was festgelegt wird, gehört zu einem der ersten beiden</translation>
-    </message>
-    <message>
-        <location line="+6"/>
+        <location line="-231"/>
         <source>sfumato: --of NAME goes with --level TERM=NUMBER, --tell-in, --note or --rename</source>
         <translation>sfumato: zu --of NAME gehört --level TERM=NUMBER, --tell-in, --note oder --rename</translation>
     </message>
     <message>
-        <location line="+142"/>
-        <source>add a recipient, at the levels of whoever is trusted least</source>
-        <translation>einen Empfänger hinzufügen, auf den Stufen dessen, dem am wenigsten vertraut wird</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location line="+143"/>
         <source>take a recipient away; releases stay in the ledger</source>
         <translation>einen Empfänger entfernen; Freigaben bleiben im Freigabeverzeichnis</translation>
     </message>
@@ -16392,7 +16387,12 @@ Rückgabewerte:
         <translation>{name}: sieht die Quasi-Identifikatoren unverändert</translation>
     </message>
     <message>
-        <location line="+98"/>
+        <location line="-232"/>
+        <source>sfumato: give one of --of, --add and --remove; --level, --tell-in, --note and --rename go with --of or --add</source>
+        <translation>sfumato: geben Sie --of, --add oder --remove an; --level, --tell-in, --note und --rename gehören zu --of oder --add</translation>
+    </message>
+    <message>
+        <location line="+330"/>
         <source>{smallest:,}</source>
         <translation>{smallest:,}</translation>
     </message>
@@ -31908,7 +31908,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+123"/>
-        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="+98"/>
+        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="+98"/>
         <source>{deeds}</source>
         <translation>{deeds}</translation>
     </message>
@@ -32910,12 +32910,12 @@ Rückgabewerte:
         <translation>{count:,} sichere {count:Kombination ist minimal: Sie lässt|Kombinationen sind minimal: Sie lassen} sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/sufficing_remedy.py" line="-72"/>
+        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="-72"/>
         <source>Treat {columns} as {count:a quasi-identifier|quasi-identifiers} too</source>
         <translation>Auch {columns} als {count:Quasi-Identifikator|Quasi-Identifikatoren} behandeln</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/document/recipients.py" line="+115"/>
+        <location filename="../../app/sfumato/project/document/recipients.py" line="+116"/>
         <source>A recipient needs a name.</source>
         <translation>Ein Empfänger braucht einen Namen.</translation>
     </message>

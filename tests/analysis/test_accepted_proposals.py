@@ -374,7 +374,7 @@ SITUATIONS = {
     "rows in the table's order": (in_table_order, {RemedyKind.RANDOM_ORDER}),
     "views that are broken": (broken_views, {RemedyKind.RAISE}),
     "views that are undone": (undone_view, {RemedyKind.TOGETHER}),
-    "a column outside the classes": (outside_the_classes, {RemedyKind.CLASSES}),
+    "a column outside the classes": (outside_the_classes, {RemedyKind.QUASI_IDENTIFIER}),
     "limits that are tight": (tight_limits, {RemedyKind.MECHANISM}),
     "a loss that can't be met": (one_loss_for_all_rows, {RemedyKind.LEVEL}),
 }

@@ -74,7 +74,7 @@ class RemedyKind(StrEnum):
     RANDOM_ORDER = "random order"
     PROTECT = "protect"
     COARSEN = "coarsen"
-    CLASSES = "show in classes"
+    QUASI_IDENTIFIER = "treat as quasi-identifier"
     """Columns become quasi-identifiers, and all levels are found anew."""
     UNIT = "protect by unit"
     RAISE = "raise level"
@@ -90,7 +90,7 @@ class RemedyKind(StrEnum):
         return self in (
             RemedyKind.PROTECT,
             RemedyKind.COARSEN,
-            RemedyKind.CLASSES,
+            RemedyKind.QUASI_IDENTIFIER,
             RemedyKind.UNIT,
             RemedyKind.MECHANISM,
         )

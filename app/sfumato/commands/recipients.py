@@ -39,8 +39,8 @@ def _run_recipients(arguments: Namespace, terminal: Terminal) -> ExitCode:
     stated = stated or arguments.rename is not None
     if len(whose) > 1 or (stated and not whose) or (stated and arguments.remove is not None):
         terminal.note(
-            "sfumato: one of --of NAME, --add NAME and --remove NAME at a time, and what is stated"
-            " goes with one of the first two"
+            "sfumato: give one of --of, --add and --remove; --level, --tell-in, --note and --rename"
+            " go with --of or --add"
         )
         return ExitCode.USAGE
     if arguments.of is not None and not stated:
@@ -64,7 +64,7 @@ def _change(name: str, arguments: Namespace, terminal: Terminal, project: Projec
     Raises
     ------
     SfumatoError
-        If there is no such recipient or attribute, or there is already, or the level can't be met.
+        If there is no such recipient or attribute, the name is taken, or the level can't be met.
     """
     from sfumato.commands.shared.groups import recipient_called
     from sfumato.project.document import recipients
@@ -187,7 +187,7 @@ def _plain_levels(document: Document, since: Sequence[SinceRelease]) -> list[dic
 RECIPIENTS = Command(
     (
         *PROJECT,
-        option("--add", "NAME", "add a recipient, at the levels of whoever is trusted least"),
+        option("--add", "NAME", "add a recipient, at the lowest of the typical levels"),
         option("--remove", "NAME", "take a recipient away; releases stay in the ledger"),
         option("--of", "NAME", "the recipient of whom something is stated"),
         option("--rename", "NAME", "the recipient's name from now on"),

@@ -263,13 +263,13 @@ def _better_of_two(
 ) -> tuple[_Planner, tuple[Readiness, ...]]:
     """Return how the plan goes on, and what is found then.
 
-    More quasi-identifiers leave less of each. Where the plan made any of other columns, it is tried
-    without that too, and is so unless that leaves more detail.
+    Each quasi-identifier more leaves less of the others. Where the plan adds any, it is made
+    without them as well, and they are added only where that leaves more detail.
     """
-    other = planner.without(RemedyKind.CLASSES)
+    other = planner.without(RemedyKind.QUASI_IDENTIFIER)
     names = [one.name for one in planner.document.columns]
     after = planner.mend(source, Part(context, 0.0, 0.5))
-    if RemedyKind.CLASSES not in planner.taken:
+    if RemedyKind.QUASI_IDENTIFIER not in planner.taken:
         return planner, after
     left = other.mend(source, Part(context, 0.5, 1.0))
     here, there = (

@@ -24,7 +24,7 @@ from sfumato.analysis.findings import (
     RemedyKind,
 )
 from sfumato.analysis.readiness.readiness_checks import CHECKS, CHECKS_OF_ROWS
-from sfumato.analysis.readiness.sufficing_remedy import with_quasi_identifiers
+from sfumato.analysis.readiness.remedies import with_quasi_identifiers
 from sfumato.analysis.readiness.verdicts import Readiness, verdict_of
 from sfumato.analysis.readiness.worth_checks import with_levels, with_mechanism, without_released
 from sfumato.analysis.shown_columns import CountedColumns, ShownColumns
@@ -203,7 +203,7 @@ def mended(
         assert source is not None
         assert noise is not None
         document = _mended_by_rows(document, remedy, source, noise, context or Silent())
-        if remedy.deed is RemedyKind.CLASSES and levels is not None:
+        if remedy.deed is RemedyKind.QUASI_IDENTIFIER and levels is not None:
             document = levels(document, context or Silent())
         return document
     return _mended_in_column(document, remedy)
@@ -231,7 +231,7 @@ def _mended_by_rows(
         return protected_too(document, source, remedy.column, remedy.columns, noise)
     if remedy.deed is RemedyKind.COARSEN:
         return made_coarser(document, source, remedy.columns)
-    if remedy.deed is RemedyKind.CLASSES:
+    if remedy.deed is RemedyKind.QUASI_IDENTIFIER:
         return with_quasi_identifiers(document, source, remedy.columns)
     if remedy.deed is RemedyKind.MECHANISM:
         return with_mechanism(document, source, remedy, noise)

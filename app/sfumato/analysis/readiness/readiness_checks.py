@@ -46,9 +46,9 @@ from sfumato.analysis.readiness.column_checks import (
     told_reasons,
     unmet_levels,
 )
-from sfumato.analysis.readiness.sufficing_remedy import (
+from sfumato.analysis.readiness.remedies import (
     as_coarse_as_released,
-    in_classes,
+    made_quasi_identifiers,
     sufficing_drop,
 )
 from sfumato.analysis.readiness.worth_checks import worth_of_columns
@@ -334,7 +334,7 @@ def _fewer_unique(examined: Examined, classes: ClassCounts) -> tuple[Remedy, ...
             offered = (enough, *(one for one in offered if one.deed not in left))
     dropped = [one for one in offered if one.deed is RemedyKind.DROP and not one.after]
     names = (dropped[0].columns or (dropped[0].column,)) if dropped else ()
-    kept = in_classes(examined, names)
+    kept = made_quasi_identifiers(examined, names)
     return offered if kept is None else (kept, *offered)
 
 

@@ -1,7 +1,7 @@
-"""Remedies that suffice by themselves, where none that changes a few columns does.
+"""Remedies that are searched for: what leaves nobody unique, and what suits earlier releases.
 
-One leaves nobody unique by leaving columns out, one may keep most of these by coarsening them with
-the quasi-identifiers; and one lets a view stand beside those of earlier releases.
+Columns are left out until nobody is unique, or coarsened with the quasi-identifiers, which may keep
+most of them. A view is made so coarse that it can stand beside those that were released.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def sufficing_drop(examined: Examined, before: int) -> Remedy | None:
     )
 
 
-def in_classes(examined: Examined, columns: Sequence[str]) -> Remedy | None:
+def made_quasi_identifiers(examined: Examined, columns: Sequence[str]) -> Remedy | None:
     """Return the remedy of columns that would have to be left out; None where there is no view.
 
     What it leaves unique is not said, since other columns may leave beside the classes.
@@ -97,7 +97,7 @@ def in_classes(examined: Examined, columns: Sequence[str]) -> Remedy | None:
         return None
     words = "Treat {columns} as {count:a quasi-identifier|quasi-identifiers} too"
     told = Sentence(words, columns=listed(columns), count=len(columns))
-    return Remedy(RemedyKind.CLASSES, told, columns[0], columns=tuple(columns))
+    return Remedy(RemedyKind.QUASI_IDENTIFIER, told, columns[0], columns=tuple(columns))
 
 
 def with_quasi_identifiers(document: Document, source: Survey, columns: Sequence[str]) -> Document:

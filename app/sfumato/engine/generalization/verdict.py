@@ -28,7 +28,6 @@ from sfumato.engine.generalization.criteria import (
     ClassesToJudge,
     Criterion,
     Need,
-    SetArray,
     needs_of,
     words_for,
 )
@@ -97,14 +96,11 @@ def judge(
         until what remains satisfies the criteria by itself.
     """
     left_out, violating = 0, np.zeros(0, dtype=np.intp)
-    sets: SetArray | None = None
     for classes, examples in grouping.classes(tuples):
         bad = np.flatnonzero(~satisfies(criteria, classes))
         if len(bad):
             left_out += int(classes.known_sizes()[bad].sum())
             violating = np.concatenate([violating, examples[bad]])
-            if classes.sets is not None:
-                sets = np.bitwise_or.reduce(classes.sets[bad], axis=0, keepdims=True)
             if left_out > allowed:
                 return Verdict(False, left_out, violating)
     good = True
@@ -119,6 +115,9 @@ def judge(
     elif left_out and starred:
         together = grouping.units_together(tuples, violating)
         counted = None if together is None else partial(np.greater_equal, [together])
+        sets = tuples.sets
+        if sets is not None:  # what occurs in any of them
+            sets = np.bitwise_or.reduce(sets[violating], axis=0, keepdims=True)
         stars = ClassesToJudge(np.array([left_out]), sets, None, None, counted)
         good = bool(satisfies(criteria, stars).all())
     # With nothing left there is no table to publish.

@@ -102,7 +102,7 @@ class SuspectedCodes:
     column
         The column.
     codes
-        The numbers, ascending; or dates as ISO 8601 writes them.
+        The numbers, ascending; or dates as ISO 8601 writes them, or texts.
     count
         How many records have one.
     rows
@@ -168,7 +168,10 @@ def codes_among(series: pd.Series, labels: Mapping[Value, str]) -> SuspectedCode
 
 
 def _numbers_among_words(series: pd.Series) -> SuspectedCodes | None:
-    """Return the texts of a column that are codes, where all its others are words."""
+    """Return the texts of a column that are codes, where all its others are words.
+
+    Some categories may have no rows.
+    """
     values = list(series.cat.categories)
     if not all(isinstance(value, str) for value in values):
         return None
@@ -176,7 +179,6 @@ def _numbers_among_words(series: pd.Series) -> SuspectedCodes | None:
     words = [value for value in values if not _IS_NUMBER.fullmatch(value.strip())]
     if not codes or len(words) < _LEAST_WORDS or len(codes) + len(words) < len(values):
         return None
-    # What may be a category is known by its rows: one whose rows were left out has none.
     numbers = series.cat.codes.to_numpy()
     at = np.flatnonzero(np.isin(numbers, [values.index(code) for code in codes]))
     if len(at) < _LEAST_REPEATED:
