@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from sfumato.analysis.coarsening.views import proposed_share
-from sfumato.analysis.planning.safe_plan import SafePlan, propose_plan
+from sfumato.analysis.planning.plan import SafePlan
+from sfumato.analysis.planning.safe_plan import propose_plan
 from sfumato.engine.core.columns import Role
-from sfumato.engine.core.errors import Cancelled, PolicyError
+from sfumato.engine.core.errors import Cancelled, PolicyError, TableError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
@@ -155,6 +156,7 @@ def test_what_nobody_would_see_anything_of_in_a_short_table_is_left_out_by_name(
     left = " ".join(one for one in told if one.startswith("Left out, since nobody would see"))
     assert "occupation" in left
     assert plan.document.column("occupation").role is Role.IDENTIFYING
+    assert "occupation" in [name for one in plan.steps for name in one.left_out]
 
 
 @pytest.mark.slow
@@ -173,6 +175,59 @@ def test_a_survey_of_many_columns_gets_a_plan_whose_randomised_columns_are_worth
     assert min(one.records for one in trusted.columns) >= 100
 
 
+def pupils(rows: int = 400) -> pd.DataFrame:
+    """Return a survey at schools: what others know, what is answered, and what is measured."""
+    random = np.random.default_rng(3)
+    return pd.DataFrame(
+        {
+            "school": random.choice([f"School {place}" for place in range(6)], rows),
+            "sex": random.choice(["f", "m"], rows),
+            "q1": random.integers(1, 6, rows),
+            "q2": random.integers(1, 6, rows),
+            "q3": random.integers(1, 6, rows),
+            "bmi": random.normal(19.0, 3.0, rows).round(1),
+            "income": random.choice(["low", "middle", "high"], rows),
+        }
+    )
+
+
+@pytest.mark.slow
+def test_answers_and_measurements_leave_randomised_and_not_nothing_of_them(tmp_path):
+    plan = planned(tmp_path, pupils())
+    assert plan.is_safe, [one.sentence for each in plan.after for one in each.standing]
+    told = [str(one.told) for one in plan.steps]
+    words = "Sensitive, since they look like answers to a questionnaire: q1, q2 and q3."
+    assert words in told
+    assert any(one.startswith("Mark bmi as sensitive, to leave randomised: ") for one in told)
+    first = {one.column: one.records for one in plan.worth[0].columns}
+    assert first.keys() == {"income", "q1", "q2", "q3", "bmi"}
+    assert min(first.values()) > 100
+
+
+@pytest.mark.slow
+def test_what_was_left_out_and_nobody_else_can_know_leaves_randomised_and_the_rest_stays(tmp_path):
+    frame = pupils().drop(columns="bmi").rename(columns={"q1": "tired", "q2": "shoe", "q3": "pet"})
+    made, table = opened(frame)
+    for name in ("tired", "shoe", "pet"):
+        made = made.with_column(replace(made.column(name), role=Role.IDENTIFYING))
+    path = tmp_path / "made.sfumato"
+    with ProjectFile.create(path, PASSPHRASE, made, cost=CHEAP, clock=noon) as project:
+        given = (in_batches(table), project.keys, (), Silent())
+        before = propose_plan(made, *given)
+        plan = propose_plan(before.document, *given, ("tired",))
+        with pytest.raises(TableError, match="no column"):
+            propose_plan(made, *given, ("tried",))
+    assert before.is_safe
+    assert plan.is_safe
+    worth = {one.column: one.records for one in plan.worth[0].columns}
+    assert worth.keys() == {"income", "tired"}
+    assert worth["tired"] > 100
+    for name in ("school", "sex", "shoe", "pet"):
+        assert plan.document.column(name) == before.document.column(name)
+    views = [each.view for each in before.document.recipients]
+    assert [each.view for each in plan.document.recipients] == views
+
+
 @pytest.mark.slow
 @pytest.mark.turns(1)
 def test_what_is_decided_stays(tmp_path):
@@ -185,10 +240,11 @@ def test_what_is_decided_stays(tmp_path):
     document = with_entry(document, attribute, "uniform", settings)
     plan = planned(tmp_path, visits(), document)
     assert plan.before
-    assert plan.document.policy == document.policy
+    assert plan.document.policy[: len(document.policy)] == document.policy
     [institute] = plan.document.recipients
-    assert institute.statements == document.recipients[0].statements
-    assert plan.document.column("cost").role is not Role.SENSITIVE
+    assert institute.statements["diagnosis"] == document.recipients[0].statements["diagnosis"]
+    # Nobody would see anything of it: what its name suggests is heeded then.
+    assert plan.document.column("cost").role is Role.SENSITIVE
 
 
 @pytest.mark.slow

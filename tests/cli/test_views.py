@@ -36,6 +36,16 @@ def test_levels_are_found_shown_released_and_taken_back(made):
     assert view_of(made, "Institute B") is None
 
 
+def test_recipients_with_views_are_checked_and_served_once_no_column_is_a_quasi_identifier(made):
+    asked = ("views", made.project, "--recipient", "Institute B", "--k", "12", "--propose")
+    assert made.run(*asked, "--find") == ExitCode.OK
+    assert made.run("attributes", made.project, "--role", "sex=identifying") == ExitCode.OK
+    assert made.run("check", made.project) == ExitCode.OK, made.remarks
+    assert "Institute B: ready to release" in made.output
+    out = made.folder / "out"
+    assert made.run("release", made.project, "--recipient", "Institute B", "--out", out) == 0
+
+
 def test_records_that_columns_beside_the_quasi_identifiers_make_unique_are_told_as_such(line):
     table = line.folder / "people.csv"
     rows = "".join(f"{20 + at % 4},{at},{'fg'[at % 2]}\n" for at in range(40))

@@ -11,7 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from sfumato.analysis.answers import Answer
-from sfumato.analysis.planning.safe_plan import SafePlan
+from sfumato.analysis.planning.plan import PlanStep, SafePlan
+from sfumato.engine.core.wording import Sentence
 from sfumato.formats.reading import detect_options
 from sfumato.jobs import BugReport
 from sfumato.project.errors import NotSealed
@@ -97,7 +98,16 @@ MAKERS = {
         window.session, "disease", encoded(window.session).attribute.domain, window
     ),
     PlanDialog: lambda window, _: PlanDialog(
-        SafePlan(window.session.document, (), (), (), ()), window.session.undo, window
+        SafePlan(
+            window.session.document,
+            (PlanStep(Sentence("Left out: {columns}.", columns="mood"), left_out=("mood",)),),
+            (),
+            (),
+            (),
+        ),
+        window.session.undo,
+        lambda _columns: None,
+        window,
     ),
     AdoptDialog: lambda window, _: AdoptDialog(
         window.session,

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
+import numpy as np
+import pandas as pd
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QImage
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QPushButton
 
+from sfumato.analysis.planning.plan import PlanStep, SafePlan
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import all_mechanisms
+from sfumato.engine.table.table import Table
 from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.look.theme import Appearance, TextSize, font, themes
@@ -73,6 +78,34 @@ def test_a_whole_plan_is_one_click_says_what_it_comes_to_and_is_undone_at_once(q
     press(dialog, "Undo the plan")
     assert panel.session.document == before
     assert not dialog.isVisible()
+
+
+@pytest.mark.slow
+def test_what_a_plan_left_out_and_nobody_else_knows_is_ticked_and_leaves_randomised(qtbot, panel):
+    frame = clinic_table().frame
+    random = np.random.default_rng(7)
+    mixed = {name: random.permutation(frame[name]) for name in frame}
+    open_clinic(panel.session, clinic_document(), Table(pd.DataFrame(mixed)))
+    session, out = panel.session, "ward"
+    spec = replace(session.document.column(out), role=Role.IDENTIFYING)
+    session.edit("Leave it out", session.document.with_column(spec))
+    qtbot.mouseClick(panel.plan.button, LEFT)
+    wait_for_jobs(qtbot, session)
+    planned = session.document
+    step = PlanStep(Sentence("Left out: {columns}.", columns=out), left_out=(out, "name"))
+    panel.plan.show_plan(SafePlan(planned, (step,), (), (), ()))
+    dialog = dialog_of(panel.window(), PlanDialog)
+    again = next(each for each in dialog.findChildren(QPushButton) if "Randomise" in each.text())
+    assert not again.isEnabled(), "nothing is ticked yet"
+    box = next(each for each in dialog.findChildren(QCheckBox) if out in each.text())
+    qtbot.mouseClick(box, LEFT)
+    assert box.isChecked()
+    press(dialog, "Randomise them")
+    wait_for_jobs(qtbot, session)
+    assert session.document.column(out).role is Role.SENSITIVE
+    assert session.document.entry_for(out) is not None
+    assert session.document.column("name") == planned.column("name")
+    assert session.undo_text == "Randomise them"
 
 
 @pytest.mark.slow

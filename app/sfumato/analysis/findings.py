@@ -84,17 +84,6 @@ class RemedyKind(StrEnum):
     READ = "read otherwise"
     """The table is read again, by other options; earlier decisions are kept."""
 
-    @property
-    def needs_rows(self) -> bool:
-        """Whether the table is read for it."""
-        return self in (
-            RemedyKind.PROTECT,
-            RemedyKind.COARSEN,
-            RemedyKind.QUASI_IDENTIFIER,
-            RemedyKind.UNIT,
-            RemedyKind.MECHANISM,
-        )
-
 
 @dataclass(frozen=True)
 class Remedy:
@@ -141,6 +130,18 @@ class Remedy:
     entry: str = ""
     mechanism: str = ""
     levels: Mapping[str, Statement] = field(default_factory=dict, hash=False)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the table is read for it."""
+        reads = (
+            RemedyKind.PROTECT,
+            RemedyKind.COARSEN,
+            RemedyKind.QUASI_IDENTIFIER,
+            RemedyKind.UNIT,
+            RemedyKind.MECHANISM,
+        )
+        return self.deed in reads or any(part.needs_rows for part in self.parts)
 
 
 def dropping(name: str) -> Remedy:

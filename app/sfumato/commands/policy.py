@@ -25,7 +25,7 @@ from sfumato.formats.language import localized, said, worded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.analysis.planning.safe_plan import SafePlan
+    from sfumato.analysis.planning.plan import SafePlan
     from sfumato.engine.mechanisms.base import Mechanism, Statement
     from sfumato.engine.mechanisms.setting_specs import SettingSpec
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -521,7 +521,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     applies = arguments.apply
     with opened_by_parts(arguments, terminal, 0.2, not applies) as (project, table, context):
-        plan = propose_plan(project.document, table, project.keys, project.releases, context)
+        plan = propose_plan(
+            project.document, table, project.keys, project.releases, context, arguments.sensitive
+        )
         if applies:
             project.save_document(plan.document)
     told = {**plan.plain(), "applied": applies}
@@ -535,6 +537,9 @@ def _lines(plan: SafePlan, project: Path, *, applies: bool) -> Iterator[str]:
         yield f"  - {said(step.told)}"
         if step.why:
             yield f"    {said(step.why)}"
+        if step.left_out:
+            yield f"    {worded('What nobody else can know of a person can leave randomised:')}"
+            yield f"      sfumato propose {project} --sensitive COLUMN"
     for each in plan.after:
         for one in each.standing:
             yield worded("{name}: left: {finding}", name=each.recipient, finding=one.sentence)
@@ -552,9 +557,18 @@ PROPOSE = Command(
     (
         *PROJECT,
         flag("--apply", "let the project go by the plan from now on"),
+        repeated(
+            "--sensitive",
+            "COLUMN",
+            "nobody else can know it of a person: let it leave randomised; may be repeated",
+        ),
         MEMORY,
         JSON,
     ),
     _run,
-    ("sfumato propose clinic.sfumato", "sfumato propose clinic.sfumato --apply"),
+    (
+        "sfumato propose clinic.sfumato",
+        "sfumato propose clinic.sfumato --apply",
+        "sfumato propose clinic.sfumato --sensitive anxiety --sensitive sleep --apply",
+    ),
 )

@@ -314,3 +314,18 @@ def test_what_is_known_best_of_people_is_told_by_name_age_first():
 def test_of_columns_that_tell_the_same_of_people_the_first_is_known_best():
     names = ["age", "birth_year", "region", "district", "sex"]
     assert best_known(names) == ("age", "sex", "region")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("Gewicht", [0.8, 0.95, 1.1, 1.15], Role.WEIGHT),
+        ("weight", [0.5, 1.5], Role.WEIGHT),
+        ("weight", [3.1, 3.4, 2.9], Role.QUASI_IDENTIFIER),
+        ("weight", [61.5, 80.0, 75.5], Role.QUASI_IDENTIFIER),
+    ],
+)
+def test_weights_that_are_one_on_average_are_sampling_weights_and_bodies_weigh_more(
+    name, values, role
+):
+    assert proposal(name, cycled(values)).spec.role is role

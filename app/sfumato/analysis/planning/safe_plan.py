@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy as copied
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from sfumato.analysis.coarsening.columns_left import kept_columns
 from sfumato.analysis.coarsening.undone_views import undone_views
@@ -34,6 +34,7 @@ from sfumato.analysis.findings import (
     telling_columns,
 )
 from sfumato.analysis.planning.board import Gauges, beside_open_columns, gauges_of
+from sfumato.analysis.planning.plan import PlanStep, SafePlan, standing_in
 from sfumato.analysis.planning.planned_views import (
     can_be_released,
     detail_kept_of,
@@ -49,19 +50,18 @@ from sfumato.analysis.steps import unprotected, without_level
 from sfumato.analysis.unperturbed.open_figures import left_out
 from sfumato.analysis.utility.mechanism_choice import choices_of, statements_like
 from sfumato.analysis.utility.unit_price import price_in
-from sfumato.analysis.utility.worth import RecipientWorth, weigh_worth
+from sfumato.analysis.utility.worth import weigh_worth
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.matrices.worth import USEFUL
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.proposals import best_known
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.proposals import ANSWER, best_known
+from sfumato.engine.table.table import Attribute, no_column
 from sfumato.formats.language import ENGLISH, spoken, worded
 from sfumato.project.document.edits import (
     met_statement,
@@ -98,124 +98,13 @@ _QUICK: Final[_Checks] = tuple(one for one in CHECKS_OF_ROWS if one not in _SLOW
 """The checks that are asked first, again after every remedy."""
 
 
-@dataclass(frozen=True)
-class PlanStep:
-    """What a plan decides.
-
-    Parameters
-    ----------
-    told
-        What is done.
-    why
-        What speaks for it, with figures; may be empty.
-    """
-
-    told: Sentence
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class SafePlan:
-    """What is proposed for a project, beside what it was.
-
-    Parameters
-    ----------
-    document
-        The project as it would be.
-    steps
-        What is decided anew, in order.
-    before
-        What the check finds today; empty where the policy isn't whole.
-    after
-        What it would find.
-    worth
-        What the releases would be worth.
-    gauges_before, gauges_after
-        The three figures of each recipient today, as far as they can be told, and with the plan.
-    """
-
-    document: Document
-    steps: tuple[PlanStep, ...]
-    before: tuple[Readiness, ...]
-    after: tuple[Readiness, ...]
-    worth: tuple[RecipientWorth, ...]
-    gauges_before: tuple[Gauges, ...] = ()
-    gauges_after: tuple[Gauges, ...] = ()
-
-    @property
-    def is_safe(self) -> bool:
-        """Whether nothing would keep a release from being made."""
-        return not any(each.standing for each in self.after)
-
-    @property
-    def summary(self) -> Sentence:
-        """What the check would find, beside what it finds today."""
-        left = _standing(self.after)
-        if not self.before:
-            told = "Nothing could be released yet. {after}"
-        elif _standing(self.before):
-            told = "Today {count} {count:danger keeps|dangers keep} releases back. {after}"
-        else:
-            told = "Nothing keeps releases back today. {after}"
-        after = Sentence("With this plan nothing keeps a release from being made.")
-        if left:
-            words = "With this plan {left} {left:danger|dangers} would be left: give reasons."
-            after = Sentence(words, left=left)
-        elif not self.document.sensitive:
-            after = Sentence(
-                "With this plan the check would find nothing, but a release needs a column that is"
-                " marked as sensitive."
-            )
-        return Sentence(told, count=_standing(self.before), after=after)
-
-    @property
-    def outcomes(self) -> tuple[Sentence, ...]:
-        """What each recipient would get, in true records and in the detail that is kept."""
-        first = self.document.recipients[0].name if self.document.recipients else ""
-        return tuple(one for each in self.worth for one in _outcome(each, first))
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "safe": self.is_safe,
-            "summary": str(self.summary),
-            "steps": [{"step": str(one.told), "why": str(one.why)} for one in self.steps],
-            "dangers_before": _standing(self.before) if self.before else None,
-            "dangers_after": _standing(self.after),
-            "left": [
-                {"recipient": each.recipient, "check": one.check, "finding": str(one.sentence)}
-                for each in self.after
-                for one in each.standing
-            ],
-            "worth": [each.plain() for each in self.worth],
-        }
-
-
-def _outcome(worth: RecipientWorth, first: str) -> Iterator[Sentence]:
-    hidden = [one.column for one in worth.details if one.hidden >= 1.0]
-    # Of what is not worth enough to whoever is trusted most, it is said what would help.
-    asked = worth.recipient == first
-    told: list[Sentence] = [
-        one.advice if asked and one.records < USEFUL else one.sentence for one in worth.columns
-    ]
-    told += [one.sentence for one in worth.details if one.hidden < 1.0]
-    if hidden:
-        told.append(Sentence("Nothing is left of {columns}.", columns=listed(hidden)))
-    for one in told:
-        yield Sentence("{recipient}: {told}", recipient=worth.recipient, told=one)
-
-
-def _standing(found: Sequence[Readiness]) -> int:
-    """Return how many findings keep releases from being made, each counted for every recipient."""
-    return sum(len(each.standing) for each in found)
-
-
 def propose_plan(
     document: Document,
     table: BatchedTable,
     keys: KeyRing,
     releases: Sequence[ReleaseRecord],
     context: Context,
+    sensitive: Sequence[str] = (),
 ) -> SafePlan:
     """Return a plan by which releases to all recipients can be made, and are worth most.
 
@@ -225,12 +114,16 @@ def propose_plan(
         The project: what is decided, the rows, its keys, and what was released.
     context
         Progress and cancelling.
+    sensitive
+        Columns that nobody else can know of a person: they leave randomised.
 
     Raises
     ------
     PolicyError
         If no column is sensitive, nor seems to be by its name; or if a generalized table is to be
         published.
+    TableError
+        If the table has no column that is said to be sensitive.
     SfumatoError
         If a column's values don't fit what is decided or proposed for it.
     """
@@ -244,7 +137,7 @@ def propose_plan(
     planner.report(0.0, "Checking what is decided")
     before, gauges_before = planner.check_now(), planner.gauges_now()
     source = survey_of_any(table, Part(context, 0.05, 0.15))
-    planner.find_sensitive(source)
+    planner.find_sensitive(source, sensitive)
     planner.add_recipients()
     planner.protect(source, Part(context, 0.15, 0.35))
     planner.coarsen(source, Part(context, 0.35, 0.5))
@@ -273,7 +166,7 @@ def _better_of_two(
         return planner, after
     left = other.mend(source, Part(context, 0.5, 1.0))
     here, there = (
-        (-_standing(found), one.detail_of(names))
+        (-standing_in(found), one.detail_of(names))
         for one, found in ((planner, after), (other, left))
     )
     return (planner, after) if here > there else (other, left)
@@ -298,6 +191,7 @@ class _Planner:
         self._decided = frozenset(one.key for one in document.policy)
         self._protecting: tuple[PlanStep, ...] = ()
         self._without = frozenset[RemedyKind]()
+        self._private: Mapping[str, str] = {}
         self.taken = frozenset[RemedyKind]()
         # In rows that are at hand, what was found of columns that stay is not looked for again.
         at_hand = table.rows <= table.most_sampled
@@ -361,26 +255,38 @@ class _Planner:
         beside = open_columns_of(*seen, self.document.recipients, Part(context, 0.5, 1.0))
         return tuple(beside_open_columns(one, beside) for one in told)
 
-    def find_sensitive(self, source: Survey) -> None:
-        """Mark what seems to be private by its name, where nothing is marked yet."""
-        if self.document.sensitive:
-            return
+    def find_sensitive(self, source: Survey, stated: Sequence[str]) -> None:
+        """Mark what is stated, and where nothing was marked before, what seems to be private."""
         known = {each.name: each for each in self.document.columns}
-        private = [
-            known[one.spec.name]
+        self._private = {
+            one.spec.name: one.reason
             for one in source.proposals()
             if one.may_be_sensitive and one.spec.name in known
-        ]
-        private = [each for each in private if each.role is not Role.IDENTIFYING]
-        if not private:
+            if known[one.spec.name].role is not Role.IDENTIFYING
+        }
+        marked = bool(self.document.sensitive)
+        if missing := [name for name in stated if name not in known]:
+            raise no_column(missing[0])
+        if stated:
+            self.document = _marked(self.document, stated)
+            words = "Sensitive, since nobody else knows it, as you say: {columns}."
+            self._tell(words, columns=listed(list(stated)))
+        if marked or (stated and not self._private):
+            return
+        if not self._private:
             raise PolicyError(
                 "No column is sensitive, so there is nothing to protect.",
                 "Give what nobody should learn of a person the role sensitive.",
             )
-        for spec in private:
-            self.document = self.document.with_column(replace(spec, role=Role.SENSITIVE))
-        words = "Sensitive, since their names suggest what people keep private: {columns}."
-        self._tell(words, columns=listed([each.name for each in private]))
+        self.document = _marked(self.document, self._private)
+        asked = [name for name, why in self._private.items() if why == ANSWER]
+        named = [name for name in self._private if name not in asked]
+        if named:
+            words = "Sensitive, since their names suggest what people keep private: {columns}."
+            self._tell(words, columns=listed(named))
+        if asked:
+            words = "Sensitive, since they look like answers to a questionnaire: {columns}."
+            self._tell(words, columns=listed(asked))
 
     def add_recipients(self) -> None:
         """Add three typical recipients where there are none."""
@@ -410,9 +316,9 @@ class _Planner:
         if not waiting:
             return document, ()
         first = document.recipients[:1]
-        for choice in [*choices_of(document, source, self._keys, first, context)]:
+        for choice in [*choices_of(document, source, self._keys, first, context, waiting)]:
             best = choice.best
-            if choice.columns[0] not in waiting or (best is None and not choice.fallback[0]):
+            if best is None and not choice.fallback[0]:
                 continue
             specs = [document.column(name) for name in choice.columns]
             attributes = [
@@ -508,11 +414,21 @@ class _Planner:
                 document = document.with_unit(replace(unit, most_rows=price.proposed))
             document, protecting = self._protected(document, source, Silent())
             document = measured_for_unit(document, source, noise)
+        elif remedy.deed in (RemedyKind.PROTECT, RemedyKind.TOGETHER):
+            document, protecting = self._protected(self._unchosen(document), source, Silent())
         changed = by_unit or _quasi(document) != _quasi(self.document)
         if changed and self._viewless and quasi_identifiers(document):
             document, _ = with_proposed_hierarchies(document, source)
             document = self._with_views(document, Silent())
         return document, protecting
+
+    def _unchosen(self, document: Document) -> Document:
+        """Return the document without mechanisms of columns that are sensitive only since now."""
+        before = {one.name for one in self.document.sensitive}
+        for entry in document.policy:
+            if before.isdisjoint(entry.attributes):
+                document = without_entry(document, entry.key)
+        return document
 
     def tell_views(self) -> None:
         """Say in which classes each recipient sees the quasi-identifiers, where they were found."""
@@ -530,8 +446,10 @@ class _Planner:
             kept = kept_columns(self.document, left, Silent())
             self.steps += [] if kept is None else map(PlanStep, kept.sentences)
 
-    def leave_out(self) -> bool:
+    def leave_out(self, source: Survey) -> bool:
         """Leave out what nobody would see anything of; return whether there is any.
+
+        What seems to be private, which others hardly know, is randomised instead.
 
         Of few columns it stays until single cells were weighed, which may tell something of each.
         What the custodian named as important stays, and shows "*"; what the plan did, until then.
@@ -547,28 +465,47 @@ class _Planner:
         important = () if few and self._names_important else self.document.importance or ()
         left_over = tuple(one for one in kept.left if one.name not in important)
         names = [one.name for one in left_over]
+        private = [name for name in names if name in self._private]
+        if private:
+            self._randomise(private, source)
+            left_over = tuple(one for one in left_over if one.name not in private)
+            names = [one.name for one in left_over]
         if names:
             without = left_out(self.document, names)
             if few:  # of fewer columns, fewer cells may be suppressed
                 without = self._with_views(without, Silent()) if _quasi(without) else without
                 if not (_quasi(without) and can_be_released(without, self._looked)):
-                    return False
+                    return bool(private)
             self.document = without
             words = "Left out, since nobody would see anything of them: {columns}."
             if few and self._had_many:
                 words = "Left out, too, since single cells would tell nothing of them: {columns}."
             told = Sentence(words, columns=listed(names))
-            self.steps.append(PlanStep(told, "" if few else replace(kept, left=left_over).cost))
-        return bool(names)
+            cost = "" if few else replace(kept, left=left_over).cost
+            self.steps.append(PlanStep(told, cost, tuple(names)))
+        return bool(names or private)
+
+    def _randomise(self, names: Sequence[str], source: Survey) -> None:
+        """Protect by a mechanism what nobody would see anything of, and hardly anybody knows."""
+        words = "Randomised, since nobody would see anything of them otherwise: {columns}."
+        self._tell(words, columns=listed(names))
+        document = with_fixed_domains(_marked(self.document, names), source)
+        self.document, protecting = self._protected(document, source, Silent())
+        self._protecting += protecting
+        self.steps += protecting
 
     def mend(self, source: Survey, context: Context) -> tuple[Readiness, ...]:
         """Take remedies until nothing stands or none is left; return what is found then."""
         self._mend(source, _QUICK, Part(context, 0.0, 0.2))
-        self.leave_out()
+        self.leave_out(source)
         self.choose_cells(Part(context, 0.2, 0.3))
         found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.3, 0.8))
         # Of fewer columns, cells are weighed anew, until nothing is left to leave out.
-        while self.leave_out() | self.choose_cells(Part(context, 0.8, 0.9)) | self.leave_out():
+        while (
+            self.leave_out(source)
+            | self.choose_cells(Part(context, 0.8, 0.9))
+            | self.leave_out(source)
+        ):
             found = self._mend(source, CHECKS_OF_ROWS, Part(context, 0.9, 1.0))
         return found
 
@@ -577,23 +514,26 @@ class _Planner:
         found = self.check(self.document, checks)
         noise = KeyedNoise(self._keys)
         for place in range(MOST_REMEDIES):
-            standing = _standing(found)
+            standing = standing_in(found)
             part = Part(context, place / MOST_REMEDIES, (place + 1) / MOST_REMEDIES)
             words = "Trying remedies for {count} {count:danger|dangers}"
             part.report(0.0, Sentence(words, count=standing))
             best = None
             for remedies in _remedies(found, self._without):
                 best = self._best_of(remedies, source, noise, checks)
-                if best is not None and _standing(best.found) < standing:
+                if best is not None and standing_in(best.found) < standing:
                     break
-            if best is None or _standing(best.found) >= standing:
+            if best is None or standing_in(best.found) >= standing:
                 break
+            by_unit = best.document.unit != self.document.unit
             self.document, found = best.document, best.found
             self.taken |= {best.remedy.deed}
             self._tell("{told}.", told=best.remedy.words)
             if best.protecting:
-                self.steps = [one for one in self.steps if one not in self._protecting]
-                self._protecting = best.protecting
+                if by_unit:
+                    self.steps = [one for one in self.steps if one not in self._protecting]
+                    self._protecting = ()
+                self._protecting += best.protecting
                 self.steps += best.protecting
         return found
 
@@ -612,10 +552,12 @@ class _Planner:
                 tried.append(_Tried(remedy, document, protecting, self.check(document, checks)))
             except SfumatoError:
                 continue
-            if not _standing(tried[-1].found) and not _drops(remedy):
+            if not standing_in(tried[-1].found) and not _drops(remedy):
                 break
         # What leaves a column out mends most, and costs most.
-        return min(tried, key=lambda one: (_standing(one.found), _drops(one.remedy)), default=None)
+        return min(
+            tried, key=lambda one: (standing_in(one.found), _drops(one.remedy)), default=None
+        )
 
 
 @dataclass(frozen=True)
@@ -642,6 +584,14 @@ def _remedies(found: Sequence[Readiness], without: Container[RemedyKind]) -> Ite
                 own.append(remedy)
         if own:
             yield own
+
+
+def _marked(document: Document, names: Iterable[str]) -> Document:
+    """Return the document in which columns are sensitive."""
+    for name in names:
+        spec = replace(document.column(name), role=Role.SENSITIVE)
+        document = document.with_column(spec)
+    return document
 
 
 def _quasi(document: Document) -> list[ColumnSpec]:

@@ -52,6 +52,7 @@ from sfumato.project.release.table_survey import (
     measured_for_unit,
 )
 from sfumato.project.release.units import unit_of_columns
+from sfumato.project.release.views import quasi_identifiers
 from sfumato.project.source_changes import remember_rows
 from sfumato.project.store.remembered import Remembered
 
@@ -199,7 +200,7 @@ def mended(
         return with_levels(document, remedy)
     if remedy.deed is RemedyKind.DROP:
         return left_out(document, remedy.columns or (remedy.column,))
-    if remedy.deed.needs_rows:
+    if remedy.needs_rows:
         assert source is not None
         assert noise is not None
         document = _mended_by_rows(document, remedy, source, noise, context or Silent())
@@ -300,6 +301,7 @@ def looked_at(
     check_policy(document)
     check_columns(document, table.columns)
     viewed = [one for one in _among(document, recipients) if one.view is not None]
+    viewed = viewed if quasi_identifiers(document) else []  # else a view shows no column
     part = Part(context, 0.0, 0.5 if viewed else 1.0)
     left = leaving_rows(table, document, keys, Part(part, 0.0, 0.4))
     summary = left.summary(document, Part(part, 0.4, 1.0))

@@ -49,6 +49,7 @@ from sfumato.analysis.readiness.column_checks import (
 from sfumato.analysis.readiness.remedies import (
     as_coarse_as_released,
     made_quasi_identifiers,
+    randomised,
     sufficing_drop,
 )
 from sfumato.analysis.readiness.worth_checks import worth_of_columns
@@ -334,8 +335,8 @@ def _fewer_unique(examined: Examined, classes: ClassCounts) -> tuple[Remedy, ...
             offered = (enough, *(one for one in offered if one.deed not in left))
     dropped = [one for one in offered if one.deed is RemedyKind.DROP and not one.after]
     names = (dropped[0].columns or (dropped[0].column,)) if dropped else ()
-    kept = made_quasi_identifiers(examined, names)
-    return offered if kept is None else (kept, *offered)
+    kept = (randomised(examined, names, before), made_quasi_identifiers(examined, names))
+    return (*(one for one in kept if one is not None), *offered)
 
 
 def _options(examined: Examined) -> list[_Option]:

@@ -27,7 +27,7 @@ from sfumato.analysis.findings import (
     said_together,
     unique_then,
 )
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
@@ -98,6 +98,49 @@ def made_quasi_identifiers(examined: Examined, columns: Sequence[str]) -> Remedy
     words = "Treat {columns} as {count:a quasi-identifier|quasi-identifiers} too"
     told = Sentence(words, columns=listed(columns), count=len(columns))
     return Remedy(RemedyKind.QUASI_IDENTIFIER, told, columns[0], columns=tuple(columns))
+
+
+def randomised(examined: Examined, columns: Sequence[str], before: int) -> Remedy | None:
+    """Return the remedy that measurements leave with noise, which would have to be left out.
+
+    Nobody finds a record by what others hardly know and nobody sees as it is. What else would have
+    to be left out still is. None where no column is a measurement.
+
+    Parameters
+    ----------
+    examined
+        For whom.
+    columns
+        Columns without which nobody is unique.
+    before
+        How many are unique today.
+    """
+    measured = tuple(name for name in columns if _is_measurement(examined, name))
+    others = tuple(name for name in columns if name not in measured)
+    if not measured:
+        return None
+    figures = unique_then(before, 0)
+    words = "Mark {columns} as sensitive, to leave randomised: {figures}"
+    told = Sentence(words, columns=listed(measured), figures=figures)
+    protecting = Remedy(
+        RemedyKind.PROTECT, told, measured[0], before=before, after=0, columns=measured
+    )
+    if not others:
+        return protecting
+    words = "Mark {columns} as sensitive, to leave randomised, and drop {others}: {figures}"
+    told = Sentence(words, columns=listed(measured), others=listed(others), figures=figures)
+    dropped = Remedy(RemedyKind.DROP, told, others[0], columns=others)
+    both = (protecting, dropped)
+    return replace(
+        protecting, deed=RemedyKind.TOGETHER, words=told, columns=tuple(columns), parts=both
+    )
+
+
+def _is_measurement(examined: Examined, name: str) -> bool:
+    """Return whether a column is one of numbers that others hardly know, by its role."""
+    spec = examined.document.column(name)
+    measured = spec.kind is Kind.NUMERIC and spec.binning is None
+    return spec.role is Role.INSENSITIVE and measured
 
 
 def with_quasi_identifiers(document: Document, source: Survey, columns: Sequence[str]) -> Document:

@@ -472,7 +472,7 @@ def protected_too(
     document, source
         What is decided, and what is known of the rows.
     attribute
-        The sensitive attribute that the columns tell.
+        The sensitive attribute that the columns tell, or one of these, to protect each by itself.
     columns
         These.
     noise
@@ -489,11 +489,9 @@ def protected_too(
             spec = source.with_domain(spec)
         document = document.with_column(spec)
     entry = document.entry_for(attribute)
-    if entry is None:
-        return document
     known: dict[str, Attribute] = {}
     others = [one.attributes for one in document.policy if one != entry]
-    for names in ((*entry.attributes, *columns), *others):
+    for names in ((*(() if entry is None else entry.attributes), *columns), *others):
         specs = [document.column(name) for name in names if name not in known]
         if specs:
             known |= {one.name: one for one in source.attributes(specs, document.unit)}

@@ -10,7 +10,7 @@ is kept: then only mechanisms that keep it are recommended.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property
@@ -487,6 +487,7 @@ def choices_of(
     keys: KeyRing,
     recipients: Sequence[Recipient],
     context: Context,
+    columns: Container[str] | None = None,
 ) -> Iterator[MechanismChoice]:
     """Yield what mechanisms would be worth for all that is protected, and all that is not yet.
 
@@ -498,6 +499,8 @@ def choices_of(
         To whom; none for a typical one.
     context
         Progress and cancelling.
+    columns
+        Which are asked about; None for all.
 
     Raises
     ------
@@ -515,7 +518,8 @@ def choices_of(
     behind = behind_source(document, source, keys, Part(context, 0.3, 0.5))
     noise, whom = KeyedNoise(keys), list[Recipient | None](recipients) or [None]
     recipes = document.hierarchies
-    for names, part in one_by_one(Part(context, 0.5, 1.0), entries):
+    asked = [names for names in entries if columns is None or names[0] in columns]
+    for names, part in one_by_one(Part(context, 0.5, 1.0), asked):
         part.report(0.0, Sentence("Comparing what protects {names}", names=listed(names)))
         chosen = [replace(known[name], hierarchy=recipes.get(name)) for name in names]
         for recipient in whom:

@@ -17,6 +17,7 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.periods import DURATIONS, NAMES
 from sfumato.engine.table.profile import QUANTILES, ColumnProfile, profile_columns
+from sfumato.engine.table.questionnaires import questions
 from sfumato.engine.table.table import Table
 
 
@@ -90,13 +91,15 @@ _PRIVATE: Final = _words(
     " treatment therapy hiv aids psychiatric disability pregnancy gene genotype mutation salary"
     " income wage wages pay earnings debt wealth savings credit benefit benefits religion belief"
     " faith political party vote union sexual sexuality orientation crime offence offense"
-    " conviction sentence arrest race ethnicity ethnic cost costs"
+    " conviction sentence arrest race ethnicity ethnic cost costs satisfaction"
+    " wellbeing stress anxiety depression bullying"
     " expend expenditure expenditures expense expenses assets debts loan loans turnover profit"
     " profits revenue revenues umsatz gewinn"
     " diagnose diagnosen gesundheit hauptdiagnose nebendiagnose krankheit erkrankung befund"
     " symptome medikament medikation therapie behandlung behinderung schwangerschaft gehalt lohn"
     " einkommen verdienst schulden vermögen kosten konfession partei gewerkschaft straftat"
-    " verurteilung maladie santé traitement salaire revenu coût"
+    " verurteilung angst mobbing förderbedarf wohlbefinden zufriedenheit"
+    " maladie santé traitement salaire revenu coût"
 )
 _PRIVATE_ENDINGS: Final = (
     *("einkommen", "verdienst", "gehalt", "vermögen", "schulden", "kosten", "krankheit"),
@@ -140,11 +143,23 @@ _OF_ITS_OWN: Final = (
     " divide it into bins."
 )
 
+_PERHAPS_KNOWN: Final = (
+    "Others might know this about a person; if nobody can, mark it as insensitive."
+)
+
+ANSWER: Final = (
+    "It looks like an answer to a questionnaire, which others hardly know: mark it as sensitive if"
+    " nobody may learn it about a person."
+)
+
 _NEARLY_ALL = 0.9
 """With more values than this share of the rows, nearly every row has one of its own."""
 
 _BODY_WEIGHT = 700.0
 """Nobody weighs more, in kilograms or in pounds."""
+
+_ABOUT_ONE = 0.1
+"""Weights that are to keep the number of records are one on average."""
 
 _PERIODS: Final = frozenset(NAMES.values())
 _DURATIONS: Final = frozenset(NAMES[period] for period in DURATIONS)
@@ -200,7 +215,11 @@ def proposals(
         Its columns' profiles, if they are known already.
     """
     known = profile_columns(table) if profiles is None else profiles
-    return tuple(propose(profile, bool(table.value_labels.get(profile.name))) for profile in known)
+    asked = questions(known)
+    return tuple(
+        propose(profile, bool(table.value_labels.get(profile.name)), profile.name in asked)
+        for profile in known
+    )
 
 
 def alike(known: Sequence[Proposal], name: str) -> tuple[str, ...]:
@@ -209,7 +228,7 @@ def alike(known: Sequence[Proposal], name: str) -> tuple[str, ...]:
     return tuple(proposal.spec.name for proposal in known if proposal.reason in reasons)
 
 
-def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
+def propose(profile: ColumnProfile, labelled: bool = False, asked: bool = False) -> Proposal:
     """Return the proposal for one column.
 
     Parameters
@@ -218,6 +237,8 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
         What the column looks like.
     labelled
         Whether the file gives its values labels, so that numbers are codes.
+    asked
+        Whether it looks like one of the questions of a questionnaire.
     """
     words = words_of(profile.name)
     kind = _kind(profile, words, labelled)
@@ -242,10 +263,13 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
             "Its name suggests something that people keep private: mark it as sensitive if nobody"
             " may learn it about a person."
         )
+    answered = asked and reason == _PERHAPS_KNOWN
+    if answered:
+        reason = ANSWER
     return Proposal(
         ColumnSpec(profile.name, role, kind),
         reason,
-        may_be_sensitive=private,
+        may_be_sensitive=private or answered,
         finds_records=reason == _OF_ITS_OWN,
     )
 
@@ -367,7 +391,9 @@ def _is_weight(profile: ColumnProfile, words: tuple[str, ...]) -> bool:
     if profile.numbers is None or profile.distinct <= 1:
         return False
     weighs = bool({"weight", "gewicht", "poids"}.intersection(words))
+    usual = abs(profile.numbers.mean - 1.0) < _ABOUT_ONE and profile.numbers.minimum >= 0.0
     of_sample = bool(_OF_A_SAMPLE.intersection(words)) or profile.numbers.maximum > _BODY_WEIGHT
+    of_sample = of_sample or usual
     return _speaks_of(words, _WEIGHTS) or (weighs and of_sample)
 
 
@@ -416,10 +442,7 @@ def _role(profile: ColumnProfile, words: tuple[str, ...]) -> tuple[Role, str]:
             "It looks like a measurement, which others hardly know.",
         ),
     )
-    otherwise = (
-        Role.QUASI_IDENTIFIER,
-        "Others might know this about a person; if nobody can, mark it as insensitive.",
-    )
+    otherwise = (Role.QUASI_IDENTIFIER, _PERHAPS_KNOWN)
     return next(((role, reason) for applies, role, reason in signs if applies), otherwise)
 
 

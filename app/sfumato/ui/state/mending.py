@@ -37,7 +37,7 @@ def mend(session: Session, remedy: Remedy, unfit: Callable[[], object]) -> None:
         unfit()
         return
     words = spoken(remedy.words).partition(":")[0]
-    if not remedy.deed.needs_rows:
+    if not remedy.needs_rows:
         session.edit(words, mended(before, remedy))
         return
     source, table, noise, keys = session.survey, session.source, session.noise, session.keys

@@ -9,7 +9,8 @@ from typing import Final
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
-from sfumato.analysis.planning.safe_plan import SafePlan, propose_plan
+from sfumato.analysis.planning.plan import SafePlan
+from sfumato.analysis.planning.safe_plan import propose_plan
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.ui.dialogs.base import Dialog
@@ -18,9 +19,11 @@ from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.policy.board.words import GaugeText, gauge_texts
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import WrappedCheckBox
 from sfumato.ui.widgets.layout import ScrollPage, boxed, button, label, row
 from sfumato.ui.widgets.messages import Action, Message, MessageKind
 from sfumato.ui.widgets.painted import IconLabel, put_icon
+from sfumato.ui.widgets.responsive import FlowLayout
 
 PLAN_JOB: Final = "policy-whole-plan"
 TOPIC: Final = "whole plan"
@@ -37,15 +40,23 @@ class PlanDialog(Dialog):
         The plan, which is in effect already.
     undo
         Takes it back.
+    randomise
+        Plans again, with these columns randomised that would be left out.
     """
 
     def __init__(
-        self, plan: SafePlan, undo: Callable[[], object], parent: QWidget | None = None
+        self,
+        plan: SafePlan,
+        undo: Callable[[], object],
+        randomise: Callable[[tuple[str, ...]], object],
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(tr("A plan for all releases"), spoken(plan.summary), parent)
         page = ScrollPage(self)
         page.column.setContentsMargins(0, 0, Space.INSIDE, 0)
         self.body.addWidget(page, 1)
+        self._undo, self._randomise = undo, randomise
+        self._boxes: dict[WrappedCheckBox, str] = {}
         left = [one.sentence for each in plan.after for one in each.standing]
         if left:
             page.put(label(tr("What is left"), "heading"))
@@ -60,11 +71,35 @@ class PlanDialog(Dialog):
             page.put(label(f"• {typeset(spoken(step.told))}", wrap=True))
             if step.why:
                 page.put(label(typeset(spoken(step.why)), "muted", wrap=True))
+            for name in step.left_out:
+                self._boxes[WrappedCheckBox(name.replace("&", "&&"), self)] = name
+        if self._boxes:
+            self._offer(page)
         page.column.addStretch(1)
-        self._undo = undo
         self.add_button(tr("Undo the plan"), self._take_back)
         self.add_primary(tr("Close"))
         self.resize(scaled(680), scaled(520))
+
+    def _offer(self, page: ScrollPage) -> None:
+        """Let columns leave randomised that nobody would see anything of."""
+        again = button(tr("Randomise them"), self._plan_again)
+        again.setEnabled(False)
+        for box in self._boxes:
+            box.toggled.connect(lambda _on: again.setEnabled(bool(self._ticked)))
+        words = tr(
+            "What nobody else can know of a person, such as how they feel, need not be left out:"
+            " it can leave randomised, as what is sensitive does. Tick what nobody else can know."
+        )
+        page.put(label(tr("Left out, or randomised?"), "heading"), label(words, wrap=True))
+        page.put(boxed(FlowLayout(*self._boxes)), boxed(FlowLayout(again)))
+
+    @property
+    def _ticked(self) -> tuple[str, ...]:
+        return tuple(name for box, name in self._boxes.items() if box.isChecked())
+
+    def _plan_again(self) -> None:
+        self.accept()
+        self._randomise(self._ticked)
 
     def _take_back(self) -> None:
         self._undo()
@@ -132,9 +167,13 @@ class PlanProposer(QObject):
 
     def propose(self) -> None:
         """Search for the plan in a job."""
-        words = tr("Make this safe")
+        self.randomise(())
+
+    def randomise(self, columns: tuple[str, ...]) -> None:
+        """Search for the plan by which columns leave randomised that nobody else can know."""
+        words = tr("Randomise them") if columns else tr("Make this safe")
         take = self._session.unless_changed(words, partial(self._take, words))
-        self._search(words, take, self._refuse)
+        self._search(words, take, self._refuse, columns)
 
     def fill(self) -> None:
         """Put a plan on the empty board of a table that was just opened; nothing is asked."""
@@ -158,6 +197,7 @@ class PlanProposer(QObject):
         words: str,
         take: Callable[[SafePlan], None],
         refuse: Callable[[SfumatoError], None],
+        sensitive: tuple[str, ...] = (),
     ) -> None:
         session = self._session
         source, document, keys = session.source, session.document, session.keys
@@ -166,7 +206,7 @@ class PlanProposer(QObject):
         releases = session.steps.releases()
 
         def work(context: Context) -> SafePlan:
-            return propose_plan(document, source, keys, releases, context)
+            return propose_plan(document, source, keys, releases, context, sensitive)
 
         session.runner.run(words, work, take, refuse, key=PLAN_JOB)
 
@@ -189,7 +229,7 @@ class PlanProposer(QObject):
 
     def show_plan(self, plan: SafePlan) -> PlanDialog:
         """Show what a plan decided, and what each recipient would get."""
-        return PlanDialog(plan, self._session.undo, self.button.window()).present()
+        return PlanDialog(plan, self._session.undo, self.randomise, self.button.window()).present()
 
     def _refuse(self, error: SfumatoError) -> None:
         self.told.emit(Message.of_error(error, topic=TOPIC))
