@@ -332,7 +332,6 @@ class TestDomains:
     @pytest.mark.slow
     def test_the_domain_of_a_large_table_is_fixed_in_a_job(self, panel, qtbot, monkeypatch):
         monkeypatch.setattr(attribute_cache, "ROWS_AT_ONCE", 10)
-        monkeypatch.setattr("sfumato.ui.panels.attributes.panel.ROWS_AT_ONCE", 10)
         table = people()
         panel.session.open_table(
             "Open", SurveyedTable.of(in_batches(table)), Document(columns=proposed_columns(table))

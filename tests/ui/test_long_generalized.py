@@ -60,7 +60,7 @@ def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
     click(page.publish.submit)
     settle(qtbot, session)
     [made] = (tmp_path / "out").iterdir()
-    report = verify_file(session.project, in_batches(session.batched.table), made, Silent())
+    report = verify_file(session.project, in_batches(session.source), made, Silent())
     assert report.holds, report.failed
     assert len(pd.read_csv(made / "data.csv")) == ROWS
 

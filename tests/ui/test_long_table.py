@@ -111,7 +111,7 @@ class TestOpening:
     def test_a_long_table_is_read_in_parts_and_that_is_said(self, opened):
         session, page = opened.session, opened.panels["data"].loaded
         assert session.table is None
-        assert session.batched.table.rows == ROWS
+        assert session.source.rows == ROWS
         assert page.parts.isVisible()
         assert "read in parts" in page.in_parts.text()
         assert f"{ROWS:,} records" in page.about.text()
@@ -131,7 +131,7 @@ class TestOpening:
         click(opened.panels["data"].loaded.whole)
         settle(qtbot, opened.session)
         assert opened.session.table.rows == ROWS
-        assert opened.session.batched is None
+        assert opened.session.source.fits
         assert not opened.panels["data"].loaded.parts.isVisible()
 
 
@@ -537,7 +537,7 @@ class TestUnits:
         settle(qtbot, window.session)
         assert panel.pages.currentWidget() is panel.work
         session = window.session
-        left = leaving_rows(session.batched.table, session.document, session.keys, Silent()).units
+        left = leaving_rows(session.source, session.document, session.keys, Silent()).units
         places = [int(row[0].replace(",", "")) - 1 for row in shown(panel.sample.table)]
         assert left.leave(np.array(places)).all()
         assert left.rows < ROWS

@@ -163,7 +163,7 @@ class TestProjects:
             type_into(dialog.first, "read since before")
             QTest.keyClick(dialog.first, Qt.Key.Key_Return)
             settle(qtbot, window.session)
-            assert (window.session.batched is not None) == (memory < 1)
+            assert window.session.source.fits == (memory >= 1)
             assert window.session.source.rows == 62
             data = window.panels["data"]
             [remark] = remarks(data.loaded.notes)

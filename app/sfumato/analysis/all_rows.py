@@ -141,6 +141,11 @@ class AllRows:
         return self._table.rows
 
     @property
+    def fits(self) -> bool:
+        """Whether they may be in memory together."""
+        return self._table.fits
+
+    @property
     def sampled(self) -> int | None:
         """How many of them, drawn evenly, tell which numbers there are; None for all."""
         return self._table.most_sampled if self.rows > self._table.most_sampled else None

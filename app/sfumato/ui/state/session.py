@@ -168,14 +168,9 @@ class Session(QObject):
 
     @property
     def table(self) -> Table | None:
-        """The table in memory; None before one is open, and where it is `batched`."""
+        """The table in memory; None before one is open, and where it is read in parts."""
         held = self._state.table
         return None if held is None else held.table.held_rows()
-
-    @property
-    def batched(self) -> SurveyedTable | None:
-        """The table that is too long for memory and read in parts; None where it is not."""
-        return self._state.table if self.table is None else None
 
     @property
     def source(self) -> BatchedTable | None:
@@ -608,12 +603,11 @@ class Session(QObject):
         return self._pooled.answer or () if self._pooled.known else ()
 
     def look_for_units(self) -> None:
-        """Look for rows of a long table that belong together, unless that was done.
+        """Look for rows that belong together, unless that was done.
 
         It is done in a job, after which `profiles_changed` is emitted.
         """
-        source = self.batched
-        insight = self.insight()
+        source, insight = self.surveyed, self.insight()
         if source is None or insight is None or insight.looked_for_units:
             return
 
@@ -652,7 +646,7 @@ class Session(QObject):
         """Return what is known of all rows' columns, or of a sample of a long table."""
         if (leaving := self.leaving) is not None:
             return leaving.whole
-        return None if self.batched is None else self.batched.columns
+        return None if self.surveyed is None else self.surveyed.columns
 
     def open_columns(self) -> OpenAnswer | None:
         """Return what the columns released unchanged tell; None while it is not known.

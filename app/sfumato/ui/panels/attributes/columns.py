@@ -414,8 +414,8 @@ class RecordKeyField(Card):
     def _choose(self, name: object) -> None:
         session, key = self._session, str(name) or None
         text = QCoreApplication.translate("Attributes", "Record key")
-        changed, batched = replace(session.document, record_key=key), session.batched
-        if batched is None or key is None:
+        changed, held = replace(session.document, record_key=key), session.surveyed
+        if key is None or held is None or held.table.fits:
             session.edit(text, changed)
             return
 
@@ -426,7 +426,7 @@ class RecordKeyField(Card):
         words = filled_in(tr("Looking whether {column} tells all records apart"), column=key)
         keep = session.unless_changed(text, lambda _checked: session.edit(text, changed))
         session.runner.run(
-            words, partial(batched.survey.check_key, key), keep, refuse, key="record-key"
+            words, partial(held.survey.check_key, key), keep, refuse, key="record-key"
         )
 
 

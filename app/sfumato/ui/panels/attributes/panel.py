@@ -71,7 +71,6 @@ from sfumato.ui.panels.attributes.columns import (
 )
 from sfumato.ui.panels.attributes.detail import Detail
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.state.insights import ROWS_AT_ONCE
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column, row
 from sfumato.ui.widgets.messages import MessageKind, error_words
 from sfumato.ui.widgets.paint_queue import Steps
@@ -354,22 +353,22 @@ class AttributesPanel(Panel):
     def _edit(self, text: str, document: Document) -> None:
         """Make an edit, after looking up what it asks for: domains, and what a unit draws once."""
         session, before = self.session, self.session.document
-        source, rows = session.survey, session.table
+        held = session.surveyed
         waiting = [spec for spec in document.sensitive if needs_domain(spec)]
         unit_draws = document.unit is not None and newly_sensitive(document, before)
-        if source is None or not (waiting or unit_draws):
+        if held is None or not (waiting or unit_draws):
             session.edit(text, document)
             return
         known = {spec.name: self._known_domain(spec) for spec in waiting}
         domains = {name: domain for name, domain in known.items() if domain is not None}
-        survey = source
+        survey = held.survey
 
         def complete(context: Context) -> Document:
             changed = with_fixed_domains(document, survey, domains)
             return with_once_drawn(changed, before, survey, context)
 
         told = len(domains) == len(waiting) and document.unit is None
-        if told or (rows is not None and rows.rows <= ROWS_AT_ONCE):
+        if told or held.answers_at_once:
             try:
                 session.edit(text, complete(Silent()))
             except SfumatoError as error:

@@ -322,25 +322,26 @@ class LoadedPage(QWidget):
 
     def refresh(self) -> None:
         """Show the session's table."""
-        table, batched = self._session.table, self._session.batched
+        table, held = self._session.table, self._session.surveyed
+        in_parts = held is not None and not held.table.fits
         self._session.runner.cancel(ROWS_KEY)
         self._show_notes()
-        self.parts.setVisible(batched is not None)
-        self.table.horizontalHeader().setSortIndicatorShown(batched is None)
+        self.parts.setVisible(in_parts)
+        self.table.horizontalHeader().setSortIndicatorShown(not in_parts)
         if table is not None:
             marks = column_marks(self.notes.notes)
             self._show_rows(FrameModel(table.frame, table.value_labels, marks=marks))
         else:
             self._model = None
             self.table.setModel(None)
-        if batched is not None:
+        if held is not None and in_parts:
             words = self.tr(
                 "The table is read in parts, since it is long. Values are counted in all rows;"
                 " distributions and proposals are those of {some} of {rows} {rows:row|rows}."
             )
-            some, rows = grouped(batched.sample.rows), grouped(batched.table.rows)
+            some, rows = grouped(held.sample.rows), grouped(held.rows)
             self.in_parts.setText(words.format(some=some, rows=rows))
-            self.place.set_range(1, batched.table.rows)
+            self.place.set_range(1, held.rows)
             self._show_around(0)
         self._show_names()
         self._show_profiles()
@@ -364,17 +365,17 @@ class LoadedPage(QWidget):
 
     def _show_around(self, place: int) -> None:
         """Read the rows around one of a long table, and show them."""
-        batched = self._session.batched
-        if batched is None:
+        source = self._session.source
+        if source is None:
             return
-        place, batches = min(max(place, 0), batched.rows - 1), batched.table.batches
+        place, batches = min(max(place, 0), source.rows - 1), source.batches
 
         def read(context: Context) -> tuple[int, pd.DataFrame]:
             first, found = batches.around(place, context)
             return first, frame_of([found], batches.types, len(found))
 
         def show(found: tuple[int, pd.DataFrame]) -> None:
-            if batched is not self._session.batched:
+            if source is not self._session.source:
                 return
             self._first, frame = found
             last = self._first + len(frame)
@@ -383,13 +384,13 @@ class LoadedPage(QWidget):
             self.table.scrollTo(self.table.model().index(place - self._first, 0), _TOP)
             self.place.set_value(place + 1)
             self.earlier.setEnabled(self._first > 0)
-            self.later.setEnabled(last < batched.table.rows)
+            self.later.setEnabled(last < source.rows)
             words = self.tr("Rows {first} to {last} of {rows}")
             self.rows.setText(
                 words.format(
                     first=grouped(self._first + 1),
                     last=grouped(last),
-                    rows=grouped(batched.table.rows),
+                    rows=grouped(source.rows),
                 )
             )
 
@@ -446,9 +447,7 @@ class LoadedPage(QWidget):
     def _sort(self, section: int, order: Qt.SortOrder) -> None:
         """Sort at once, or in a job where there are many rows."""
         model = self._model
-        if model is None:
-            return
-        if self._session.batched is not None:
+        if model is None or self._session.table is None:
             return
         if section < 0 or model.rowCount() <= SORTED_AT_ONCE:
             self._session.runner.cancel(SORT_KEY)

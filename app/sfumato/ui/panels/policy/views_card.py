@@ -362,10 +362,11 @@ class ViewsCard(Card):
             self._found, self._seen_together = (), None
             say(self._kept, "")
         self._show()
-        wanted = self.session.batched is None or table is self._read
+        quick = table is None or table.fits
+        wanted = quick or table is self._read
         drawn = table is not None and wanted and not missing and bool(document.recipients)
         # Counting first: the picture then finds what it needs of a long table.
-        ready = self.session.batched is None or bool(self._found)
+        ready = quick or bool(self._found)
         self.picture.setVisible(drawn and (ready or not self.picture.isHidden()))
         self.count_rows.setVisible(not wanted and not missing)
         if table is None or not wanted or not self.isVisible():
@@ -475,8 +476,8 @@ class ViewsCard(Card):
 
     def _stopped(self, asked: tuple[object, ...], job: Job) -> None:
         """Offer to count a long table again, where the person stopped it."""
-        stopped = job.ending is Ending.CANCELLED and asked == self._asked
-        if stopped and self.session.batched is not None:
+        table, stopped = self.session.source, job.ending is Ending.CANCELLED
+        if stopped and asked == self._asked and table is not None and not table.fits:
             self._read = self._asked = None
             self.refresh()
 

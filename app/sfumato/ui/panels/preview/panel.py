@@ -23,6 +23,7 @@ from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.formats.language import grouped
 from sfumato.jobs import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.batched_table import BatchedTable
 from sfumato.project.release.leaving_units import leaving_rows
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.base import Panel, catch_up
@@ -35,7 +36,6 @@ from sfumato.ui.panels.preview.number_pages import (
     ScatterPage,
 )
 from sfumato.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
-from sfumato.ui.state.insights import SurveyedTable
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, column, fill, label, row, say
 from sfumato.ui.widgets.messages import error_texts
@@ -177,8 +177,8 @@ class PreviewPanel(Panel):
             self._fail(errors[0])
             return
         known = {name: column for name, column in columns.items() if column is not None}
-        table, batched = session.at_hand, session.batched
-        if len(known) < len(columns) or table is None:
+        held = session.surveyed
+        if len(known) < len(columns) or held is None:
             self.show_waiting(entry.key)
             return
         wanted = (session.document, entry.key, recipient, session.project)
@@ -186,7 +186,7 @@ class PreviewPanel(Panel):
             return
         place = session.project_path
         folder = place.parent if place is not None else None
-        places = None if batched is None else batched.survey.places
+        table, places = held.sample, None if held.table.fits else held.survey.places
         question = PreviewQuestion(
             session.document, table, session.keys, entry, known, recipient, folder, places
         )
@@ -196,7 +196,7 @@ class PreviewPanel(Panel):
         self.working.show()
         job = session.runner.run(
             self.tr("Previewing {name}").format(name=recipient),
-            partial(_computed, question, batched),
+            partial(_computed, question, held.table),
             partial(self._show, question, session.project is not None),
             self._fail,
             key=JOB,
@@ -232,12 +232,10 @@ class PreviewPanel(Panel):
             "The table is read in parts: what is shown of rows, and how useful they are, is"
             " shown of {some} of {rows} {rows:row|rows}. Intervals from all rows are narrower."
         )
-        batched = self.session.batched
-        some, rows = (0, 0) if batched is None else (batched.sample.rows, batched.rows)
-        say(
-            self.part,
-            "" if batched is None else words.format(some=grouped(some), rows=grouped(rows)),
-        )
+        source = self.session.source
+        rows = 0 if source is None else source.rows
+        words = words.format(some=grouped(question.table.rows), rows=grouped(rows))
+        say(self.part, "" if question.places is None else words)
         if isinstance(preview, NumberPreview):
             shown = self._show_numbers(question, final, preview)
         else:
@@ -295,20 +293,21 @@ class PreviewPanel(Panel):
 
 
 def _computed(
-    question: PreviewQuestion, batched: SurveyedTable | None, context: Context
+    question: PreviewQuestion, table: BatchedTable, context: Context
 ) -> EntryPreview | NumberPreview:
     """Compute the preview that fits the entry's attributes."""
-    if batched is not None and question.document.unit is not None:
+    places = question.places
+    if places is not None and question.document.unit is not None:
         part, context = Part(context, 0.0, 0.7), Part(context, 0.7, 1.0)
-        left = leaving_rows(batched.table, question.document, question.keys, part)
+        left = leaving_rows(table, question.document, question.keys, part)
         assert left.units is not None
-        chosen = left.units.leave(batched.survey.places)
+        chosen = left.units.leave(places)
         question = replace(question, leaving=np.flatnonzero(chosen))
-    if batched is not None and adopted_in(question.entry.settings):
-        question = question.with_rungs_of(batched.table, Part(context, 0.0, 0.7))
+    if places is not None and adopted_in(question.entry.settings):
+        question = question.with_rungs_of(table, Part(context, 0.0, 0.7))
         context = Part(context, 0.7, 1.0)
-    if batched is not None and mechanism_called(question.entry.mechanism).needs_groups:
-        question = question.with_groups_of(batched.table, Part(context, 0.0, 0.7))
+    if places is not None and mechanism_called(question.entry.mechanism).needs_groups:
+        question = question.with_groups_of(table, Part(context, 0.0, 0.7))
         context = Part(context, 0.7, 1.0)
     if all(attribute.domain is None for attribute in question.attributes):
         return compute_numbers(question, context)

@@ -334,14 +334,14 @@ class PersonPage(AuditPage):
         if asked == self._asked:
             return
         self._asked = asked
-        if session.batched is not None and not knowledge.facts:
+        policy = released_last(document, releases) if released else document
+        rows = session.all_rows(policy)
+        assert rows is not None  # of the table at hand
+        if not (rows.fits or knowledge.facts):
             session.runner.cancel(self.job)
             self._clear()
             self.say(self.tr("Say what is known of the person: all rows are then looked through."))
             return
-        policy = released_last(document, releases) if released else document
-        rows = session.all_rows(policy)
-        assert rows is not None  # of the table at hand
         basis = ReleaseBasis.RELEASED if released else ReleaseBasis.PLANNED
         job = session.runner.run(
             self.tr("Looking for a person"),

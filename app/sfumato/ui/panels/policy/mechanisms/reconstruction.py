@@ -390,7 +390,7 @@ class ReconstructionSettings(SettingsEditor):
         session, name = self.session, self._attributes[0].name
         rows, entry = session.all_rows(), session.document.entry_for(name)
         self.costs.setText("")
-        if rows is None or entry is None or session.batched is not None:
+        if rows is None or entry is None or not rows.fits:
             return
         subject = RiskSubject(rows, entry, usual_knowledge(session.document))
         title = tr("Asking count queries about {name}", name=name)
