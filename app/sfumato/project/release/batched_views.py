@@ -1,4 +1,4 @@
-"""How recipients see the quasi-identifiers of a table that is too long for memory.
+"""How recipients see the quasi-identifiers of a table, counted batch by batch.
 
 Whether a row is suppressed, and as what it is shown, follows from its quasi-identifiers alone. So
 their values are found in one pass, from which the hierarchies are made; in another, the rows that

@@ -1,4 +1,4 @@
-"""What is counted of a table that is too long for memory, in whatever batches its rows come.
+"""What is counted of a table, however long it is, in whatever batches its rows come.
 
 What fits into one bucket stays in memory. Else rows are put aside on the disk by the first bits of
 a number, and read back bucket by bucket. The files have no names: nobody else can open them, and

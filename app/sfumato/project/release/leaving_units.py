@@ -1,4 +1,4 @@
-"""The rows of a long table that leave, where rows belong to units.
+"""Which rows of a table leave, where rows belong to units.
 
 One pass puts aside on the disk which unit each row belongs to, under a key that nobody keeps, so
 that a unit's rows come together.

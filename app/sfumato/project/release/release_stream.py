@@ -1,4 +1,4 @@
-"""A release of a table that is too long for memory: its rows are made while they are written.
+"""A release, however long it is: its rows are made batch by batch, while they are written.
 
 Each row is released by itself and put aside on the disk by the first bits of its place in the
 release; then bucket after bucket is put in order and written. The bytes are those that the whole

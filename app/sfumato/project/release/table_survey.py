@@ -1,4 +1,4 @@
-"""What a new project needs to know of a table that is too long for memory, found in one pass.
+"""What a new project needs to know of a table that is read in parts, found in one pass.
 
 Missing and different values are counted in all rows, and so is every value of a column that has
 not too many of them, or is a sensitive one of categories. What is shown of a column of numbers is
