@@ -83,6 +83,10 @@ def examined(document: Document, table: Table, told: Claim, **how: object) -> Ex
     return examine(document, "illness", told, columns, RowsToMatch.of(table), Silent(), **how)
 
 
+def fits(examination: Examination) -> bool:
+    return all(one.holds for one in (*examination.checks, *examination.pairs))
+
+
 def adopted(document: Document, table: Table, *told: Claim) -> Document:
     for one in told:
         document = adopt(document, "illness", examined(document, table, one))

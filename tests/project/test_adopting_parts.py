@@ -61,7 +61,7 @@ def test_a_file_of_a_part_of_the_records_becomes_a_rung_for_these(tmp_path):
     (whole,) = made.ladder_files(tmp_path, TABLE, 0.7)
     told = made.claim(part_of(whole, HALF), 0.7, match=made.by_key(), holder="Old Clinic")
     examination = made.examined(settled(), TABLE, told)
-    assert examination.fits
+    assert made.fits(examination)
     assert examination.file.part == (HALF.sum(), 6_000)
     assert examination.spare == 0
     document = adopt(settled(), "illness", examination)
@@ -136,7 +136,7 @@ def test_two_parts_are_compared_in_the_records_that_both_have(tmp_path):
     for path, fits in ((lower, True), (alone, False)):
         told = made.claim(part_of(path, most, f"most-{fits}.csv"), 0.3, match=made.by_key())
         examination = made.examined(document, TABLE, told)
-        assert examination.fits == fits
+        assert made.fits(examination) == fits
         assert bool(examination.damage) != fits
 
 

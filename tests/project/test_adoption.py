@@ -77,7 +77,7 @@ def test_a_ladder_is_found_sound_and_does_no_damage(tmp_path):
     upper, lower = made.ladder_files(tmp_path, TABLE, 0.7, 0.2)
     document = made.adopted(made.settled(), TABLE, made.claim(upper, 0.7))
     examination = made.examined(document, TABLE, made.claim(lower, 0.2))
-    assert examination.fits
+    assert made.fits(examination)
     assert examination.damage == ()
     document = adopt(document, "illness", examination)
     assert sorted((file.level, file.rung) for file in files(document)) == [(0.2, True), (0.7, True)]
@@ -104,7 +104,7 @@ def test_independent_randomized_response_is_warned_of_with_the_damage(tmp_path):
     upper, lower = made.independent_files(tmp_path, TABLE, 0.6, 0.4)
     document = made.adopted(made.settled(), TABLE, made.claim(upper, 0.6, holder="Old Clinic"))
     examination = made.examined(document, TABLE, made.claim(lower, 0.4, holder="Registry"))
-    assert not examination.fits
+    assert not made.fits(examination)
     assert failed(examination.checks) == [], "each of them alone is sound"
     assert "Kept alike" in failed(examination.pairs[0].checks)
     assert "show one and the same value" in examination.damage[0]
@@ -168,7 +168,7 @@ def test_a_wrong_level_is_told(tmp_path):
     (path,) = made.ladder_files(tmp_path, TABLE, 0.4)
     examination = made.examined(made.settled(), TABLE, made.claim(path, 0.6))
     assert "Level" in failed(examination.checks)
-    assert not examination.fits
+    assert not made.fits(examination)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.2, 1.5, float("nan")])
@@ -223,7 +223,7 @@ def test_rows_that_belong_to_no_record_are_counted_and_left_aside(tmp_path):
     told = made.claim(tmp_path / "more.csv", 0.8, match=made.by_key())
     examination = made.examined(made.settled(), TABLE, told)
     assert examination.spare == 2
-    assert examination.fits
+    assert made.fits(examination)
 
 
 @pytest.mark.slow

@@ -52,16 +52,13 @@ def test_every_recipient_gets_the_promise_of_the_mechanism():
     expected = mechanism_called("uniform").promise(0.6, (ILLNESS,), {})
     assert guarantee.promises[0].promise == expected
     assert guarantee.for_recipient("B") == guarantee.promises[1:]
-    assert guarantee.sentences == (
-        expected.sentence,
-        "Any group of recipients learns no more than A alone.",
-    )
+    assert guarantee.coalition == "Any group of recipients learns no more than A alone."
 
 
 def test_the_odds_in_the_sentence_follow_from_the_level():
     document = a_document(Recipient("A", keeping(illness=0.5)))
-    (sentence, _) = guarantee_of(document, ATTRIBUTES).sentences
-    assert "at most 4." in sentence  # 1 + 3 * 0.5 / 0.5
+    (promised,) = guarantee_of(document, ATTRIBUTES).promises
+    assert "at most 4." in promised.promise.sentence  # 1 + 3 * 0.5 / 0.5
 
 
 def test_a_level_stated_otherwise_is_compared_on_the_same_scale():
@@ -230,7 +227,7 @@ def test_where_different_recipients_are_trusted_most_it_is_said_attribute_by_att
     assert "than from A's alone" in guarantee.coalition
     assert "than from B's alone" in guarantee.coalition
     assert "depend on each other" in guarantee.coalition
-    assert len(guarantee.sentences) == 3
+    assert {promised.entry.key for promised in guarantee.promises} == {"illness", "job"}
 
 
 @pytest.mark.parametrize(

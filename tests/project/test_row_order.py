@@ -347,4 +347,4 @@ def test_a_bundle_in_the_table_s_order_is_adopted_row_by_row(tmp_path):
             elsewhere, in_batches(table), "Clinic A", tmp_path / "out", "csv", Silent()
         ).path
     examination = adopting.examined(document, table, adopting.claim(path / "data.csv", 0.6))
-    assert examination.fits
+    assert adopting.fits(examination)

@@ -152,14 +152,6 @@ class Guarantee:
         """Whether a release can be made by these settings."""
         return not self.next_steps
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The promise to the most trusted recipient of each entry, then the coalition's."""
-        most_trusted: dict[str, str] = {}
-        for promise in self.promises:
-            most_trusted.setdefault(promise.entry.key, promise.promise.sentence)
-        return (*most_trusted.values(), *((self.coalition,) if self.coalition else ()))
-
     def for_recipient(self, name: str) -> tuple[EntryPromise, ...]:
         """Return what one recipient's release promises, entry by entry."""
         return tuple(promise for promise in self.promises if promise.recipient == name)

@@ -38,11 +38,6 @@ class LayoutField:
     start: int
     end: int
 
-    @property
-    def text(self) -> str:
-        """The field as it is stated."""
-        return f"{self.name} {self.start + 1} {self.end - self.start}"
-
 
 def fields_of(layout: Sequence[str]) -> tuple[LayoutField, ...]:
     """Return the fields that a layout states.

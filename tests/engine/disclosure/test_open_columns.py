@@ -196,7 +196,8 @@ def test_guesses_come_near_the_best_there_is(shown, banded):
     edges = np.array([-np.inf, -1.0, 0.0, 1.0, np.inf])
     chances = np.diff(stats.norm.cdf((edges - shown["x"][:, np.newaxis]) / 0.3), axis=1)
     best = chances.max(axis=1).mean()
-    assert best - 0.03 < found.guessed < best + found.error
+    error = 2.0 * np.sqrt(found.best * (1.0 - found.best) / len(found.sample))
+    assert best - 0.03 < found.guessed < best + error
     assert found.without == pytest.approx(np.bincount(banded).max() / ROWS)
     assert [name for name, _ in found.telling] == ["x"]
     forest = sklearn.ensemble.RandomForestClassifier(

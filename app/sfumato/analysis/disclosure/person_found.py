@@ -220,15 +220,6 @@ class PersonFound:
         few = self.remaining < FEW or self.surest >= LIKELY
         return Severity.CAUTION if few else Severity.GOOD
 
-    @property
-    def worst(self) -> PersonBelief | NumberBelief | None:
-        """The belief that changed most, as verdicts go; None without any."""
-        return min(
-            self.beliefs,
-            key=lambda each: Severity.GOOD if each.verdict is None else each.verdict,
-            default=None,
-        )
-
 
 def _untold(belief: PersonBelief | NumberBelief) -> Sentence:
     if not belief.holder:

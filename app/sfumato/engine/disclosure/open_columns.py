@@ -155,11 +155,6 @@ class ValueEstimate:
         """The larger share."""
         return max(self.without, self.guessed)
 
-    @property
-    def error(self) -> float:
-        """Twice the standard error of the share that is guessed right."""
-        return 2.0 * math.sqrt(self.best * (1.0 - self.best) / len(self.sample))
-
 
 def half_width(off: Floats) -> float:
     """Return half the length of the shortest interval that holds 90 % of some numbers."""

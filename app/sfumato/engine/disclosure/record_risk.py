@@ -104,11 +104,6 @@ class RecordRisk:
         """The share of records whose probability is at least `CERTAIN`."""
         return float(self.histogram[round(CERTAIN * BINS) :].sum())
 
-    def quantile(self, share: float) -> float:
-        """Return the probability that `share` of the records stay below, to half a point."""
-        at = int(np.searchsorted(np.cumsum(self.histogram), share - 1e-12))
-        return min(at + 1, BINS) / BINS
-
 
 class RiskTally:
     """Adds outcomes up to a `RecordRisk`.

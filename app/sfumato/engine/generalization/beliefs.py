@@ -56,16 +56,6 @@ class ProbabilisticTable:
     prior: Floats = field(repr=False)
     probabilities: Floats = field(repr=False)
 
-    @property
-    def diversity(self) -> Integers:
-        """How many values are possible for each combination, shape (C1, …, Cn); definition 2."""
-        return (np.nan_to_num(self.probabilities) > 0).sum(axis=-1)
-
-    @property
-    def largest(self) -> float:
-        """The strongest belief that anybody's value can be met with."""
-        return float(np.nanmax(self.probabilities))
-
 
 def probabilistic_table(holders: Sequence[HolderClasses]) -> ProbabilisticTable:
     """Return the probabilistic table of several published tables, by equation (5).

@@ -131,11 +131,6 @@ class FrequencyEstimate:
     records: int
     target: Target
 
-    @property
-    def counts(self) -> Vector:
-        """The estimated number of records with each value, shape (m,)."""
-        return self.frequencies * self.records
-
 
 @dataclass(frozen=True)
 class Reconstruction:

@@ -146,11 +146,6 @@ class MatrixTest:
     impossible: int
     spread: SpreadTest
 
-    @property
-    def holds(self) -> bool:
-        """Whether the release is believable."""
-        return self.impossible == 0 and self.spread.holds
-
 
 def examine_matrix(true: Codes, released: Codes, entries: Floats) -> MatrixTest:
     """Test released values against a matrix, within each group of equal true values.

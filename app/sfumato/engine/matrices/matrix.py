@@ -237,11 +237,6 @@ class PerturbationMatrix(ABC):
             )
         return self.block(np.arange(self.outcomes), np.arange(self.size))
 
-    @property
-    def entries(self) -> Square:
-        """The whole matrix, as `dense` returns it."""
-        return self.dense()
-
     def posterior(self, prior: Vector, released: int | None = None) -> Floats:
         """Return what someone believes who has seen a released value (Bayes).
 

@@ -60,11 +60,6 @@ class SharesWorth:
     by_value: Vector
     untold: tuple[int, ...] = ()
 
-    @property
-    def best(self) -> int:
-        """The place of the value whose share is known best."""
-        return int(self.by_value.argmax())
-
 
 def worth_of_shares(
     frequencies: Vector,

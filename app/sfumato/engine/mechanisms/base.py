@@ -226,10 +226,6 @@ class ReleaseRequest:
         """The attributes without their rows."""
         return tuple(column.attribute for column in self.columns)
 
-    def only(self, record: int) -> ReleaseRequest:
-        """Return the request for one record, by its position; see `at`."""
-        return self.at(slice(record, record + 1))
-
     def at(self, rows: Rows) -> ReleaseRequest:
         """Return it for some records, or all in another order.
 

@@ -122,11 +122,6 @@ class Examination:
         """Return it about the same release, told of otherwise."""
         return replace(self, file=file)
 
-    @property
-    def fits(self) -> bool:
-        """Whether it is uniform and forms a ladder with everything adopted before."""
-        return all(check.holds for check in self.checks) and all(pair.holds for pair in self.pairs)
-
 
 def examine(
     document: Document,

@@ -44,7 +44,7 @@ from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import canonical_text, canonical_texts, keyed_hash
 from sfumato.engine.table.repeated_units import Units
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, Recipient, from_plain, to_plain
+from sfumato.project.document.model import Document, Recipient, to_plain
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,6 @@ class Coarsening:
         """Return it as plain JSON values."""
         plain: dict[str, Any] = to_plain(self)
         return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Coarsening:
-        """Return what `to_dict` wrote."""
-        found: Coarsening = from_plain(cls, plain)
-        return found
 
 
 @dataclass(frozen=True)

@@ -139,11 +139,6 @@ class NumberGrid:
         """The upper bound."""
         return self.lowest + self.step * self.steps
 
-    @property
-    def range(self) -> float:
-        """How far the bounds lie apart."""
-        return float(self.step * self.steps)
-
     @cached_property
     def parts(self) -> tuple[int, int, int]:
         """The lower bound and the step as whole numbers, and what they are divided by."""

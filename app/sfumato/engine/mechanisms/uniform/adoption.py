@@ -118,11 +118,6 @@ class Damage:
     true_agreeing: float
     true_best: float
 
-    @property
-    def gain(self) -> float:
-        """By how much all of them together are surer than the most trusted of them alone."""
-        return max(self.observed.posterior - self.fitting.posterior, 0.0)
-
 
 def estimate_level(true: Codes, shown: Codes, size: int) -> LevelEstimate:
     """Estimate at which retention probability a file was perturbed.
