@@ -262,8 +262,9 @@ code_counts <- function(data, column, sample = FALSE, weights = NULL) {
     spread <- second$in_block / p^2 - 2 * share * second$count + share^2 * sum(weight^2)
     error <- sqrt(pmax(spread, 0) * n / max(n - 1, 1)) * perturbed_widening(column)
     table$standard_error <- error
-    table$low <- count - perturbed_z * error
-    table$high <- count + perturbed_z * error
+    reach <- perturbed_student(max(sum(weight)^2 / sum(weight^2) - 1, 1)) * error
+    table$low <- count - reach
+    table$high <- count + reach
     return(table)
   }
   wide <- perturbed_widening(column)^2
@@ -534,6 +535,12 @@ perturbed_power <- function(square, exponent) {
   found$vectors %*% (pmax(found$values, 0)^exponent * t(found$vectors))
 }
 
+perturbed_student <- function(freedom) {
+  # Student's 97.5 % quantile, to within 1 % for 5 or more degrees of freedom.
+  z <- perturbed_z
+  z + (z^3 + z) / (4 * freedom) + (5 * z^5 + 16 * z^3 + 3 * z) / (96 * freedom^2)
+}
+
 combine <- function(estimates, errors) {
   # Combine what was estimated from each imputed table, with 95 % intervals (Rubin, 1987). Both are
   # lists of equally many numbers for each table: estimates, and their standard errors.
@@ -542,8 +549,7 @@ combine <- function(estimates, errors) {
   between <- apply(found, 2, stats::var) * (1 + 1 / nrow(found))
   error <- sqrt(within + between)
   freedom <- (nrow(found) - 1) * (1 + within / pmax(between, 1e-300))^2
-  z <- perturbed_z
-  t <- z + (z^3 + z) / (4 * freedom) + (5 * z^5 + 16 * z^3 + 3 * z) / (96 * freedom^2)
+  t <- perturbed_student(freedom)
   mean <- colMeans(found)
   data.frame(estimate = mean, standard_error = error, low = mean - t * error, high = mean + t * error)
 }

@@ -11,6 +11,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
 from sfumato.commands.shared.command import ExitCode
 from tests.cli.conftest import people
@@ -111,6 +112,11 @@ def test_the_files_alone_prove_the_odds_the_ladder_and_the_estimates(ward, monke
         weighted = counted(data.reset_index(), "illness", weights="weight")
         off = weighted["count"] - np.bincount(codes, data["weight"], len(CODES))
         assert (off.abs() <= 4 * weighted["standard_error"]).all()
+        few = data.reset_index().head(12)
+        found, weight = counted(few, "illness", weights="weight"), few["weight"]
+        reach = (found["high"] - found["low"]) / 2 / found["standard_error"]
+        alike = weight.sum() ** 2 / (weight**2).sum()  # as many records of one weight
+        assert reach.to_numpy() == pytest.approx(scipy.stats.t.ppf(0.975, alike - 1), rel=0.01)
     upper, lower = shown["Clinic A"], shown["Public"]
     share = levels["Public"] / levels["Clinic A"]
     assert (upper == lower).mean() == pytest.approx(share + (1 - share) / 128, abs=0.03)

@@ -144,3 +144,47 @@ def test_intervals_of_the_guide_hold_the_truth(tmp_path, name):
     assert len(held) >= 2
     assert held.min() >= scipy.stats.binom.ppf(1e-4, runs, 0.95), covered
     assert held.mean() <= 0.985 * runs, covered
+
+
+@pytest.mark.parametrize("sample", [False, True], ids=["of these records", "of a sample"])
+def test_intervals_of_chapters_hold_every_count_of_few_records(tmp_path, sample):
+    """By exact probabilities: how many of 10 records show a chapter, whatever truth there is."""
+    rows, own, frame = 10, CASES["hierarchical"], people()
+    columns = (encode_column(Table(frame), SPECS["illness"]),)
+    own = replace(own, level=0.9)
+    space = guide_of(
+        tmp_path, own, columns, own.settings, next(releases(own, columns, CHAPTERS, 1))
+    )
+    kept = np.sqrt(0.9)
+    other = (1 - kept) * 2 / 5  # two of five values are in chapter a
+    ends = []
+    for shown in range(rows + 1):
+        values = ["cold"] * shown + ["gout"] * (rows - shown)
+        told = space["estimate_chapters"](pd.DataFrame({"illness": values}), sample)
+        assert told["chapter"].tolist() == ["a", "b"]
+        ends.append(told.loc[0, ["low", "high"]].to_numpy(dtype=float))
+    low, high = np.transpose(ends)
+    for true in range(rows + 1):
+        if sample:
+            chance = scipy.stats.binom.pmf(np.arange(rows + 1), rows, other + kept * true / rows)
+        else:
+            chance = np.convolve(
+                scipy.stats.binom.pmf(np.arange(true + 1), true, other + kept),
+                scipy.stats.binom.pmf(np.arange(rows - true + 1), rows - true, other),
+            )
+        assert chance[(low <= true) & (true <= high)].sum() >= 0.93, true
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_means_of_few_records_of_a_sample_have_intervals_by_student(tmp_path, mechanism):
+    settings = {"gaussian": {"covariance": [[1.0]], "measured": "stated"}, "laplace": BOUNDED}
+    own = Case(mechanism, ("age",), 4.0, settings[mechanism])
+    columns = (encode_column(Table(people()), SPECS["age"]),)
+    data = next(releases(own, columns, own.settings, 1))
+    space = guide_of(tmp_path, own, columns, own.settings, data)
+    for sample in (False, True):
+        for rows in (2, 3, 4, 6, 31, 600):
+            mean = space["estimate"](data[:rows], sample).iloc[0]
+            reach = (mean["high"] - mean["low"]) / 2 / mean["standard_error"]
+            quantile = scipy.stats.t.ppf(0.975, rows - 1) if sample else 1.96
+            assert reach == pytest.approx(quantile, rel=0.011), rows

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +18,7 @@ from sfumato.formats.bundles.reading import read_bundle
 from sfumato.formats.bundles.writing import write_bundle
 from tests.formats.bundles import case, code_blocks, perturbed
 from tests.formats.r_syntax import r_problems
-from tests.formats.test_bundle_readme import run_python
+from tests.formats.test_bundle_readme import has_r_packages, run_python
 
 VALUES = ("flu", "gout", None)
 ROWS = 6000
@@ -86,6 +89,70 @@ def test_weighted_shares_and_errors_are_those_of_the_definition(
         for row, part in zip(guess, share, strict=True)
     ] / weights.sum()
     assert found["standard_error"].to_numpy() == pytest.approx(error, rel=1e-2)
+
+
+CHAPTERS = {"chapters": ["a", "a", "b"], "inside_share": 0.5}
+
+
+def test_weighted_shares_of_values_in_chapters_are_corrected(tmp_path):
+    truth, weights, released = survey(tmp_path, "hierarchical", CHAPTERS, 0.25)
+    *_, found = run_python(tmp_path)
+    # Half of the chapters and, of these, half of the values are kept; the rest is drawn evenly.
+    chance = np.array([[13, 7, 4], [7, 13, 4], [4, 4, 16]])
+    codes = np.array(
+        [VALUES.index(v if isinstance(v, str) else None) for v in released.astype(object)]
+    )
+    shown = np.array([weights[codes == v].sum() for v in range(3)]) / weights.sum()
+    share = np.linalg.solve(chance / chance.sum(axis=0), shown)
+    assert found["share"].to_numpy() == pytest.approx(share, abs=1e-4)
+    true = np.array([weights[truth == t].sum() for t in range(3)]) / weights.sum()
+    assert (np.abs(share - true) < 4 * found["standard_error"]).all()
+
+
+SINGULAR = {"mode": "strict", "profile": [0.0, 0.4, 0.0]}
+NOT_HERE = {
+    "symbols": ("hadamard", {}, 0.5),
+    "values that can't be told apart": ("finegrain", SINGULAR, 0.4),
+    "nothing of the truth": ("uniform", {}, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_no_weighted_shares_are_told_of_what_this_code_can_not_estimate(tmp_path, name):
+    mechanism, settings, level = NOT_HERE[name]
+    survey(tmp_path, mechanism, settings, level)
+    blocks = code_blocks((tmp_path / "README.md").read_text(encoding="utf-8"), "python")
+    said, space = io.StringIO(), {}
+    with contextlib.chdir(tmp_path):
+        exec(blocks[0], space)
+        with contextlib.redirect_stdout(said):
+            exec(blocks[-1], space)
+    assert said.getvalue() == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_r_packages("jsonlite"), reason="R with jsonlite is not installed")
+@pytest.mark.parametrize("name", [*NOT_HERE, "chapters"])
+def test_the_r_code_tells_the_same_weighted_shares(tmp_path, name):
+    survey(tmp_path, *NOT_HERE.get(name, ("hierarchical", CHAPTERS, 0.25)))
+    blocks = code_blocks((tmp_path / "README.md").read_text(encoding="utf-8"), "r")
+    script = f"{blocks[0]}\n{blocks[-1]}"
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "-"],
+        input=script,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if name in NOT_HERE:
+        assert done.stdout == ""
+    else:
+        *_, ours = run_python(tmp_path)
+        theirs = pd.read_fwf(io.StringIO(done.stdout))
+        assert theirs["share"].to_numpy() == pytest.approx(ours["share"].to_numpy(), abs=1e-5)
+        errors = [each["standard_error"].to_numpy() for each in (theirs, ours)]
+        assert errors[0] == pytest.approx(errors[1], abs=1e-5)
 
 
 def test_the_readme_and_the_data_package_tell_of_weights_and_ends(tmp_path):
