@@ -39,7 +39,7 @@ from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.promise_words import at_most
+from sfumato.engine.mechanisms.promise_words import TELL_OF_EACH_OTHER, at_most
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
@@ -121,7 +121,7 @@ def answer_together(inputs: AuditInputs, context: Context) -> Answer:
         held = holdings_of(document, entry, chosen, inputs.releases, ReleaseBasis.EITHER)
         if held:
             part = Part(context, place / len(document.policy), (place + 1) / len(document.policy))
-            learned = _learned(entry, chosen, held, part)
+            learned = _learned(entry, chosen, held, part, alone=len(document.policy) == 1)
             told.append(replace(learned, best=held[0].recipient))
     if not told:
         said = Sentence("Nobody holds anything yet: give recipients levels of trust.")
@@ -137,9 +137,29 @@ def answer_together(inputs: AuditInputs, context: Context) -> Answer:
         else ""
     )
     beside = _told_beside(inputs, dict.fromkeys(each.best for each in told), context)
-    answer = (*worst.sentences, *((others,) if others else ()), *(one.sentence for one in beside))
+    answer = (
+        *worst.sentences,
+        *((others,) if others else ()),
+        *_told_of_each_other(told),
+        *(one.sentence for one in beside),
+    )
     verdicts = [*(each.verdict for each in told), *(one.severity for one in beside)]
     return Answer(answer, min(verdicts))
+
+
+def _told_of_each_other(told: Sequence[_Learned]) -> tuple[str, ...]:
+    """Return what the answers of several entries, each by itself, leave open."""
+    if len(told) < 2:
+        return ()
+    nobody = (
+        Sentence(
+            "Nobody holds the most trusted file of each: together they may so learn more than"
+            " anyone does alone."
+        )
+        if len({each.best for each in told}) > 1
+        else ""
+    )
+    return (joined(TELL_OF_EACH_OTHER, nobody),)
 
 
 def _told_beside(inputs: AuditInputs, names: Iterable[str], context: Context) -> list[Finding]:
@@ -183,8 +203,10 @@ def _learned(
     attributes: Mapping[str, Attribute],
     held: Sequence[Holding],
     context: Context,
+    *,
+    alone: bool,
 ) -> _Learned:
-    """Return what is learned of one entry."""
+    """Return what is learned of one entry, which may be the only one that is released."""
     best = held[0]
     mechanism, chosen = mechanism_called(entry.mechanism), tuple(attributes.values())
     formed = len(held) > 1 and mechanism.forms(chosen, entry.settings)
@@ -196,14 +218,22 @@ def _learned(
         in_table = mechanism.in_table(best.level, chosen, entry.settings)
         told = tuple(filter(None, (together, in_table)))
         return _Learned(entry.key, (2, 0.0), Severity.GOOD, told, not formed)
-    bound = (
-        Sentence(
-            "No file changes anyone's odds on a record's value more than {odds}-fold.",
-            odds=at_most(best.odds),
+    bound = ""
+    if best.odds is not None and best.odds < float("inf"):
+        odds = at_most(best.odds)
+        bound = (
+            Sentence(
+                "No file changes anyone's odds on a record's value more than {odds}-fold.",
+                odds=odds,
+            )
+            if alone
+            else Sentence(
+                "What a file shows of {key} changes anyone's odds on its value no more than"
+                " {odds}-fold.",
+                key=entry.key,
+                odds=odds,
+            )
         )
-        if best.odds is not None and best.odds < float("inf")
-        else ""
-    )
     # No danger, which would keep the release back: the check before it has the same to look at.
     gained = any(guess.right >= bar > guess.without for bar in (LIKELY, CERTAIN))
     verdict = Severity.CAUTION if gained else Severity.GOOD

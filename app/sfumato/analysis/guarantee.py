@@ -19,7 +19,7 @@ from sfumato.engine.core.frozen import dataclass
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise, Settings
-from sfumato.engine.mechanisms.promise_words import at_most
+from sfumato.engine.mechanisms.promise_words import TELL_OF_EACH_OTHER, told_by_all
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
@@ -34,22 +34,15 @@ from sfumato.project.release.byproducts import (
     seen_labels_sentence,
 )
 from sfumato.project.release.release_compatibility import edition_sentences
-from sfumato.project.release.units import loss_by_unit, promise_by_unit
+from sfumato.project.release.units import loss_by_unit, promise_by_unit, whose_rows
 from sfumato.project.release.views import coarsening_of, in_chain, promise_of
 
-_LARGEST_TOLD: Final = 13.8
-"""Odds beyond a million say no more than ε does."""
 _TIED = 1e-12
 """Levels whose trust differs by less are the same."""
 _CERTAIN: Final = 1.0 - 1e-12
 STRONG: Final = 0.3
 """A correlation from which on numbers that are protected apart are worth a caution."""
 MOST_CAUTIONS: Final = 3
-TELLING: Final = Sentence(
-    "Attributes that depend on each other tell about each other, so whoever holds several may learn"
-    " more of one than its own promise says."
-)
-
 WITHIN_EDITION: Final = Sentence("This holds within each edition of the table.")
 
 
@@ -304,37 +297,7 @@ def _total(document: Document, promises: Sequence[EntryPromise]) -> str:
     Entries are drawn independently of each other, so all that they tell multiplies anyone's odds
     by the product of their factors at most: ε is the sum.
     """
-    counted = [(each.entry.key, each.loss) for each in promises if each.loss is not None]
-    others = [each.entry.key for each in promises if each.loss is None]
-    if len(counted) < 2:
-        return ""
-    total, keys = sum(loss for _, loss in counted), listed([key for key, _ in counted])
-    whom: str = Sentence("one person")
-    if document.unit is not None:
-        whom = Sentence("all rows with the same {unit}", unit=document.unit.name)
-    if math.isinf(total):
-        true = listed([key for key, loss in counted if math.isinf(loss)])
-        said = Sentence("True values of {true} are shown: ε has no bound.", true=true)
-    elif total > _LARGEST_TOLD:
-        said = Sentence(
-            "{keys} together: ε = {total} for {whom}, the sum over them.",
-            keys=keys,
-            total=at_most(total),
-            whom=whom,
-        )
-    else:
-        said = Sentence(
-            "{keys} together multiply the odds on anything about {whom} by at most {odds}"
-            " (ε = {total}, the sum over them).",
-            keys=keys,
-            whom=whom,
-            odds=at_most(math.exp(total)),
-            total=at_most(total),
-        )
-    if not others:
-        return said
-    names = listed(others)
-    return joined(said, Sentence("Not counted, as noise bounds no odds: {names}.", names=names))
+    return told_by_all({each.entry.key: each.loss for each in promises}, whose_rows(document))
 
 
 def _total_of_all(
@@ -432,7 +395,7 @@ def _coalition(
     if not document.recipients:
         return ""
     beside = joined(part_sentence(document.policy), beside_sentence(document.policy))
-    told = TELLING if len(document.policy) > 1 else ""
+    told = TELL_OF_EACH_OTHER if len(document.policy) > 1 else ""
     everybody = _everybody(document)
     if len(everybody) == 1:
         alone = Sentence(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from sfumato.engine.core.wording import Sentence, formatted
+from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.matrices.privacy import rho2_of_gamma
 from sfumato.engine.mechanisms.base import PromiseFigure
 
@@ -24,6 +25,17 @@ MISSING_VISIBLE = "Which numbers are missing stays visible."
 
 
 BY_BOUNDS = "The published bounds multiply anyone's odds by at most e^ε0."
+
+
+TELL_OF_EACH_OTHER = Sentence(
+    "Attributes that depend on each other tell about each other, so whoever holds several may learn"
+    " more of one than its own promise says."
+)
+"""What the promise of one attribute leaves open where several are released."""
+
+
+_LARGEST_TOLD: Final = 13.8
+"""Odds beyond a million say no more than ε does."""
 
 
 USUAL_RHO1 = 0.1
@@ -73,6 +85,46 @@ def losses_added(losses: Sequence[float]) -> str:
         total=formatted(math.ceil(sum(losses) * 1000 - 1e-9) / 1000, ".4g"),
         one=formatted(math.ceil(max(losses) * 1000 - 1e-9) / 1000, ".4g"),
     )
+
+
+def told_by_all(losses: Mapping[str, float | None], whom: str) -> str:
+    """Say what several attributes tell together; empty for fewer than two that count.
+
+    Parameters
+    ----------
+    losses
+        ε of each; infinite where true values are shown, None where no odds are bounded.
+    whom
+        Whose odds they change.
+    """
+    counted = {key: loss for key, loss in losses.items() if loss is not None}
+    others = [key for key, loss in losses.items() if loss is None]
+    if len(counted) < 2:
+        return ""
+    total, keys = sum(counted.values()), listed(list(counted))
+    if math.isinf(total):
+        true = listed([key for key, loss in counted.items() if math.isinf(loss)])
+        said = Sentence("True values of {true} are shown: ε has no bound.", true=true)
+    elif total > _LARGEST_TOLD:
+        said = Sentence(
+            "{keys} together: ε = {total} for {whom}, the sum over them.",
+            keys=keys,
+            total=at_most(total),
+            whom=whom,
+        )
+    else:
+        said = Sentence(
+            "{keys} together multiply the odds on anything about {whom} by at most {odds}"
+            " (ε = {total}, the sum over them).",
+            keys=keys,
+            whom=whom,
+            odds=at_most(math.exp(total)),
+            total=at_most(total),
+        )
+    if not others:
+        return said
+    names = listed(others)
+    return joined(said, Sentence("Not counted, as noise bounds no odds: {names}.", names=names))
 
 
 def at_most(gamma: float) -> str:

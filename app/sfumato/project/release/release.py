@@ -82,7 +82,7 @@ from sfumato.project.release.release_compatibility import (
     exposed_columns,
 )
 from sfumato.project.release.uniqueness import release_sentence
-from sfumato.project.release.units import promise_by_unit, told_of_unit
+from sfumato.project.release.units import not_promised_of_one, promise_by_unit, told_of_unit
 from sfumato.project.release.views import (
     Coarsening,
     as_labels,
@@ -249,6 +249,7 @@ def _contents(
             *((CONTRADICTED,) if contradicted else ()),
             *byproducts_that_remain(document, (plan.recipient,)),
             *(() if alone is None else (release_sentence(alone),)),
+            *not_promised_of_one(document, plan.entries, plan.material.attributes),
             *editions,
             *linking_limits(document, plan.recipient.name),
         ),

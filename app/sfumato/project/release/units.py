@@ -30,7 +30,7 @@ from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise, PromiseFigure
-from sfumato.engine.mechanisms.promise_words import at_most
+from sfumato.engine.mechanisms.promise_words import TELL_OF_EACH_OTHER, at_most, told_by_all
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import unit_ids
 from sfumato.engine.randomness.row_order import Positions, release_order
@@ -278,6 +278,26 @@ def loss_by_unit(
     unit = document.unit
     rows = 1 if unit is None or plan.by_unit else unit.most_rows
     return math.log(_odds_of_rows(odds, mechanism.byproduct_epsilon(plan.settings), rows))
+
+
+def whose_rows(document: Document) -> str:
+    """Return what a loss is of: a person, or a unit's rows."""
+    if document.unit is None:
+        return Sentence("one person")
+    return Sentence("all rows with the same {unit}", unit=document.unit.name)
+
+
+def not_promised_of_one(
+    document: Document, plans: Sequence[EntryPlan], attributes: Mapping[str, Attribute]
+) -> tuple[str, ...]:
+    """Return what the promise of each policy entry leaves open where several are released."""
+    if len(plans) < 2:
+        return ()
+    losses = {
+        plan.key: loss_by_unit(document, plan, [attributes[name] for name in plan.attributes])
+        for plan in plans
+    }
+    return (joined(TELL_OF_EACH_OTHER, told_by_all(losses, whose_rows(document))),)
 
 
 def _odds_of_rows(odds: float, byproducts: float, rows: int) -> float:
