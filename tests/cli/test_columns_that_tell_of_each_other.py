@@ -31,6 +31,8 @@ values = {list(CODES)}
 [columns.label]
 role = "sensitive"
 values = {list(LABELS)}
+[columns.ward]
+role = "insensitive"
 [[policy]]
 attributes = ["code"]
 mechanism = "uniform"
@@ -56,6 +58,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SFUMATO_PASSPHRASE", PASSPHRASE)
     places = np.arange(400) % 4
     frame = pd.DataFrame({"code": np.array(CODES)[places], "label": np.array(LABELS)[places]})
+    frame["ward"] = np.array(["west", "east"])[places // 2]
     frame.to_csv(tmp_path / "ward.csv", index=False)
     (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
     path = tmp_path / "ward.sfumato"
@@ -71,8 +74,8 @@ def released(project: Path, name: str) -> Path:
 def matrices(bundle: Path) -> list[Any]:
     """How likely each value is shown where each is true, of codes and of labels."""
     schema = sf.read_bundle(bundle).description["resources"][0]["schema"]
-    told = {field["name"]: field["sfumato"]["channel"]["transition"] for field in schema["fields"]}
-    return [np.array(told[name]) for name in ("code", "label")]
+    told = {field["name"]: field for field in schema["fields"]}
+    return [np.array(told[name]["sfumato"]["channel"]["transition"]) for name in ("code", "label")]
 
 
 def seen_of_a_person(by_code: Any, by_label: Any) -> Any:
@@ -109,3 +112,12 @@ def test_the_audit_does_not_say_that_files_tell_no_more_together(project, capsys
     assert "No file changes anyone's odds on a record's value" not in said
     assert "may learn more of one than its own promise says" in said
     assert "together they may so learn more than anyone does alone" in said
+
+
+def test_a_readme_leaves_open_what_a_column_released_as_it_is_tells(project):
+    bundle = released(project, "Clinic B")
+    seen = sf.read_bundle(bundle)
+    assert set(seen.data["ward"]) == {"west", "east"}
+    # Who is in the ward west has one of two codes for certain, whatever the file shows of codes.
+    limits = (bundle / "README.md").read_text(encoding="utf-8").split("does not promise")[1]
+    assert "released as they are, stay visible, with all that these tell of the others" in limits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.randomness.row_order import release_order
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.bundles.reading import read_bundle
@@ -292,6 +294,16 @@ def test_a_random_order_is_told_of_as_such(project, tmp_path):
     assert (
         ROWS_AS_IN_TABLE not in guarantee_of(document, attributes_of(document, a_table())).cautions
     )
+
+
+def test_a_readme_does_not_say_that_no_record_keeps_its_place(project, tmp_path):
+    """Two random orders have one record at one place on average, so its row can be the same."""
+    ids, keys = np.arange(300, dtype=np.uint64), KeyRing(bytes(32))
+    orders = [release_order(ids, keys.for_row_order(f"{n:016x}"), Silent()) for n in range(40)]
+    alike = [np.sum(one == other) for one, other in itertools.pairwise(orders)]
+    assert 0.3 < np.mean(alike) < 2.0
+    text = (release(project, tmp_path / "out") / "README.md").read_text(encoding="utf-8")
+    assert "row at the same position in another release is anybody's" in text
 
 
 def test_the_two_orders_are_two_releases(project, tmp_path):

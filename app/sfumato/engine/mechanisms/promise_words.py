@@ -15,7 +15,8 @@ LIMITS = (
     " the group. That is what the release is for.",
     "Whoever knows that records depend on one another (relatives, visits of one person) can"
     " learn more from several of them together.",
-    "That somebody is in the table, and the columns that are released as they are, stay visible.",
+    "That somebody is in the table, and the columns that are released as they are, stay visible,"
+    " with all that these tell of the others.",
 )
 """What no perturbation of single records promises."""
 

@@ -72,8 +72,7 @@ _CELLS_SUPPRESSED: Final = (
 
 _IN_RANDOM_ORDER = Sentence(
     "The rows are in a random order of this release's own. A row's position says nothing about"
-    " whose it is, and the row at the same position in another release belongs to another"
-    " record."
+    " whose it is: the row at the same position in another release is anybody's."
 )
 
 
