@@ -150,6 +150,14 @@ def test_every_test_asserts_something():
     assert hollow == []
 
 
+@pytest.mark.parametrize("mark", ["alone", "queued"])
+def test_a_test_that_runs_apart_says_so_in_its_own_file(mark):
+    """`installer/test` finds it there, and imports no other tests."""
+    said = [module.path.name for module in modules("tests") if f"mark.{mark}" in module.text]
+    assert len(said) > 1
+    assert [name for name in said if not name.startswith("test_")] == []
+
+
 def test_a_helper_counts_only_where_it_asserts():
     code = """
 def check_nothing(x): x.run()

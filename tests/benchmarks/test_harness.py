@@ -22,7 +22,6 @@ ON_ADULT = {"chain"}
 """Measured on Adult alone, which is not everywhere."""
 
 
-@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names_found())
 def test_a_benchmark_prints_one_line_of_json_a_case(name, capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sfumato.project.release.engine import EngineRows, class_facts, released, view_facts
+from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import KeySource, read_plan
 from tests.cluster.sent import OF_UNITS, STRICT
 
@@ -68,42 +69,64 @@ REFUSED: dict[str, tuple[str, Callable[[pd.DataFrame], pd.DataFrame], str]] = {
 """Of which case a table is refused, how it is spoilt, and what is said."""
 
 
-def answer(
-    folder: Path,
-    rows_of: Callable[[pa.Table], EngineRows],
-    table_of: Callable[[EngineRows], pa.Table],
-) -> None:
-    """Put all that an engine answers into a folder, where a folder for each case was sent to."""
+@dataclass(frozen=True)
+class AskedEngine:
+    """An engine, which puts its answers into a folder, where a folder for each case was sent to."""
 
-    def asked(case):
-        place = folder / case
+    folder: Path
+    rows_of: Callable[[pa.Table], EngineRows]
+    table_of: Callable[[EngineRows], pa.Table]
+
+    def answer(self) -> None:
+        """Put all answers there."""
+        for case in CASES:
+            self.answer_case(case)
+        self.answer_texts()
+        self.answer_classes()
+        for name in REFUSED:
+            self.answer_refused(name)
+
+    def answer_case(self, case: str) -> None:
+        """Make a release, and tell what its views tell."""
+        table, plan, source = self._sent(case)
+        rows = self.rows_of(table)
+        self._write(released(rows, plan, source), f"{case}/made.parquet")
+        told = {name: asdict(each) for name, each in view_facts(rows, plan, source).items()}
+        (self.folder / case / "facts.json").write_text(json.dumps(told))
+
+    def answer_texts(self) -> None:
+        """Release a table of texts."""
+        table, plan, source = self._sent("plain")
+        written = io.StringIO(table.to_pandas().to_csv(index=False))
+        texts = pd.read_csv(written, dtype="str", keep_default_na=False, na_values=[""])
+        self._write(released(self.rows_of(_of(texts)), plan, source), "texts.parquet")
+
+    def answer_classes(self) -> None:
+        """Tell what classes of a table tell that is no release."""
+        table, _, _ = self._sent("plain")
+        told = asdict(class_facts(self.rows_of(table), ["age", "zip"], "illness"))
+        (self.folder / "facts.json").write_text(json.dumps(told))
+
+    def answer_refused(self, name: str) -> None:
+        """Tell what is said of a table that is refused."""
+        case, spoil, _ = REFUSED[name]
+        table, plan, source = self._sent(case)
+        said = "nothing"
+        try:
+            rows = self.rows_of(_of(spoil(table.to_pandas())))
+            view_facts(rows, plan, source)
+            self.table_of(released(rows, plan, source))
+        except Exception as error:  # Spark's own quote Sfumato's
+            said = f"{type(error).__name__}: {error}"
+        (self.folder / f"{name}.txt").write_text(said)
+
+    def _sent(self, case: str) -> tuple[pa.Table, Plan, KeySource]:
+        place = self.folder / case
         plan, source = read_plan(place / "plan.json"), KeySource.in_file(place / "keys.bin")
         return pa.parquet.read_table(place / "table.parquet"), plan, source
 
-    for case in CASES:
-        table, plan, source = asked(case)
-        rows = rows_of(table)
-        made = table_of(released(rows, plan, source))
-        pa.parquet.write_table(made, folder / case / "made.parquet")
-        told = {name: asdict(each) for name, each in view_facts(rows, plan, source).items()}
-        (folder / case / "facts.json").write_text(json.dumps(told))
-    table, plan, source = asked("plain")
-    written = io.StringIO(table.to_pandas().to_csv(index=False))
-    texts = pd.read_csv(written, dtype="str", keep_default_na=False, na_values=[""])
-    made = table_of(released(rows_of(_of(texts)), plan, source))
-    pa.parquet.write_table(made, folder / "texts.parquet")
-    told = asdict(class_facts(rows_of(table), ["age", "zip"], "illness"))
-    (folder / "facts.json").write_text(json.dumps(told))
-    for name, (case, spoil, _) in REFUSED.items():
-        table, plan, source = asked(case)
-        said = "nothing"
-        try:
-            rows = rows_of(_of(spoil(table.to_pandas())))
-            view_facts(rows, plan, source)
-            table_of(released(rows, plan, source))
-        except Exception as error:  # Spark's own quote Sfumato's
-            said = f"{type(error).__name__}: {error}"
-        (folder / f"{name}.txt").write_text(said)
+    def _write(self, rows: EngineRows, name: str) -> None:
+        pa.parquet.write_table(self.table_of(rows), self.folder / name)
 
 
 def _of(frame: pd.DataFrame) -> pa.Table:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sfumato.spark
 from sfumato.spark import KeySource, SparkRows, read_plan, release
-from tests.cluster.engine_cases import CASES, answer, in_parts
+from tests.cluster.engine_cases import CASES, AskedEngine, in_parts
 from tests.cluster.sent import dies_once
 
 
@@ -35,7 +35,8 @@ def main(folder: Path) -> None:
         .config("spark.driver.host", "127.0.0.1")
         .getOrCreate()
     )
-    answer(folder, partial(rows_of, spark, folder / "read"), lambda rows: rows.frame.toArrow())
+    read = partial(rows_of, spark, folder / "read")
+    AskedEngine(folder, read, lambda rows: rows.frame.toArrow()).answer()
 
     def sent(name):
         place = folder / name

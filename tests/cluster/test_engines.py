@@ -26,7 +26,7 @@ from sfumato.project.release.engine import LocalRows, released, view_facts
 from sfumato.project.release.group_shuffle import grouped_entries, mark_of, marks_as_told
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.workers import KeySource, read_plan
-from tests.cluster.engine_cases import CASES, REFUSED, answer, in_parts
+from tests.cluster.engine_cases import CASES, REFUSED, AskedEngine, in_parts
 from tests.cluster.sent import LOOSE, QUASI, by_groups, drive, facts_by_hand, send
 from tests.project.batched import KEYS, hospital, hospital_document, planned
 
@@ -46,14 +46,14 @@ SPARK = pytest.param(
 )
 
 
-def by_local(folder):
-    answer(
+def local(folder):
+    return AskedEngine(
         folder, lambda table: LocalRows.of(pa.concat_tables(in_parts(table))), LocalRows.to_table
     )
 
 
-def by_dask(folder):
-    dask, dd = pytest.importorskip("dask"), pytest.importorskip("dask.dataframe")
+def of_dask(folder):
+    dd = pytest.importorskip("dask.dataframe")
     adapter = pytest.importorskip("sfumato.dask")
 
     def rows_of(table):
@@ -65,63 +65,87 @@ def by_dask(folder):
     def table_of(rows):
         return pa.Table.from_pandas(rows.frame.compute(), preserve_index=False)
 
-    with dask.config.set(scheduler="sync"):
-        answer(folder, rows_of, table_of)
+    return AskedEngine(folder, rows_of, table_of)
 
 
-def by_spark(folder):
-    drive("spark_driver", folder, PYSPARK_PYTHON=sys.executable)
+class Answers:
+    """What is sent to an engine, and the folder with its answers.
 
+    Spark answers all in one process; of others each is asked for when a test first needs it.
+    """
 
-ASKED = {"local": by_local, "dask": by_dask, "spark": by_spark}
+    def __init__(self, folder, engine):
+        self.folder, self.sent, self.engine = folder, {}, engine
+        self.asked = set()
+        if engine is None:
+            for case in CASES:
+                self.send(case)
+            drive("spark_driver", folder, PYSPARK_PYTHON=sys.executable)
+
+    def send(self, case):
+        if case not in self.sent:
+            (self.folder / case).mkdir()
+            self.sent[case] = send(self.folder / case, **CASES[case])
+        return self.sent[case]
+
+    def about(self, case, ask, *name):
+        """Return the folder once an answer about a case is there, and what was sent."""
+        sent = self.send(case)
+        if self.engine is not None and (ask, *name) not in self.asked:
+            self.asked.add((ask, *name))
+            ask(self.engine, *name)
+        return self.folder, sent
+
+    def of_case(self, case):
+        return self.about(case, AskedEngine.answer_case, case)
+
+    def of_refused(self, name):
+        return self.about(REFUSED[name][0], AskedEngine.answer_refused, name)[0]
 
 
 @pytest.fixture(scope="module", params=[LOCAL, DASK, SPARK])
 def answered(request, tmp_path_factory):
-    """What was sent, and the folder with an engine's answers."""
     folder = tmp_path_factory.mktemp(request.param)
-    sent = {}
-    for name, case in CASES.items():
-        (folder / name).mkdir()
-        sent[name] = send(folder / name, **case)
-    ASKED[request.param](folder)
-    return folder, sent
+    if request.param != "dask":
+        yield Answers(folder, local(folder) if request.param == "local" else None)
+        return
+    with pytest.importorskip("dask").config.set(scheduler="sync"):
+        yield Answers(folder, of_dask(folder))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_an_engine_makes_the_release_that_the_project_makes(answered, case):
-    folder, sent = answered
+    folder, sent = answered.of_case(case)
     made = pa.parquet.read_table(folder / case / "made.parquet")
-    assert sent[case].as_released(made).equals(sent[case].released)
+    assert sent.as_released(made).equals(sent.released)
 
 
 def test_a_table_of_texts_is_released_as_the_plan_reads_it(answered):
-    folder, sent = answered
+    folder, sent = answered.about("plain", AskedEngine.answer_texts)
     made = pa.parquet.read_table(folder / "texts.parquet")
-    assert sent["plain"].as_released(made).equals(sent["plain"].released)
+    assert sent.as_released(made).equals(sent.released)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_classes_of_a_view_tell_what_is_counted_by_hand(answered, case):
-    folder, sent = answered
+    folder, sent = answered.of_case(case)
     found = json.loads((folder / case / "facts.json").read_text())
-    entries = {name for each in sent[case].plan.entries for name in each.attributes}
+    entries = {name for each in sent.plan.entries for name in each.attributes}
     assert set(found) == entries & {"illness", "ward", "grade_of_pain"}
     for name, facts in found.items():
-        assert facts == pytest.approx(facts_by_hand(sent[case].classes, QUASI, name))
+        assert facts == pytest.approx(facts_by_hand(sent.classes, QUASI, name))
 
 
 def test_classes_of_a_table_tell_what_is_counted_by_hand(answered):
-    folder, sent = answered
+    folder, sent = answered.about("plain", AskedEngine.answer_classes)
     found = json.loads((folder / "facts.json").read_text())
-    frame = sent["plain"].table.to_pandas()
+    frame = sent.table.to_pandas()
     assert found == pytest.approx(facts_by_hand(frame, ["age", "zip"], "illness"))
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_table_that_does_not_fit_is_refused_by_name_and_without_a_value(answered, name):
-    folder, _ = answered
-    said = (folder / f"{name}.txt").read_text()
+    said = (answered.of_refused(name) / f"{name}.txt").read_text()
     assert REFUSED[name][2] in said
     assert "Secret" not in said
 
@@ -129,15 +153,15 @@ def test_a_table_that_does_not_fit_is_refused_by_name_and_without_a_value(answer
 @pytest.mark.parametrize("answered", [SPARK], indirect=True)
 @pytest.mark.parametrize(("case", "reads"), [("plain", 2), ("groups", 5)])
 def test_spark_makes_the_same_release_though_a_worker_is_killed_midway(answered, case, reads):
-    folder, sent = answered
+    folder, sent = answered.of_case(case)
     assert (folder / f"{case}-{reads}").exists(), "no worker died"
     made = pa.parquet.read_table(folder / f"{case}-killed.parquet")
-    assert sent[case].as_released(made).equals(sent[case].released)
+    assert sent.as_released(made).equals(sent.released)
 
 
 @pytest.mark.parametrize("answered", [SPARK], indirect=True)
 def test_no_key_is_in_an_event_log_a_plan_or_a_file_of_spark(answered):
-    folder, sent = answered
+    folder, sent = answered.folder, answered.sent
     events = b"".join(
         each.read_bytes() for each in (folder / "events").rglob("*") if each.is_file()
     )

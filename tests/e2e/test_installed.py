@@ -29,18 +29,26 @@ def run(*command, **options) -> str:
     return done.stdout
 
 
+def install(python: Path, *what) -> None:
+    pip = ["-m", "pip", "--python", python, "install", "-q", "--no-compile"]
+    run(sys.executable, *pip, *what)
+
+
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """An empty environment with what is locked; its Python."""
+    """An empty environment with what is locked; its Python.
+
+    Neither a pip of its own nor bytecode is written: most of it is imported by nobody here.
+    """
     folder = tmp_path_factory.mktemp("environment")
-    run(sys.executable, "-m", "venv", folder)
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
-    run(python, "-m", "pip", "install", "-q", "--require-hashes", "-r", LOCKED)
+    install(python, "--require-hashes", "-r", LOCKED)
     return python
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory, environment):
+def wheel(tmp_path_factory):
     """A wheel, built from a copy of the sources."""
     folder = tmp_path_factory.mktemp("wheel")
     for name in SOURCES:
@@ -51,7 +59,7 @@ def wheel(tmp_path_factory, environment):
             there.parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, there)
     build = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    run(environment, *build, "--wheel-dir", folder, folder / "source")
+    run(sys.executable, *build, "--wheel-dir", folder, folder / "source")
     [built] = folder.glob("*.whl")
     return built
 
@@ -66,7 +74,7 @@ def test_the_wheel_holds_the_package_with_its_resources_and_nothing_else(wheel):
 
 
 def test_an_installed_sfumato_makes_its_demonstration_from_any_folder(wheel, environment, tmp_path):
-    run(environment, "-m", "pip", "install", "-q", "--no-deps", wheel)
+    install(environment, "--no-deps", wheel)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     clean["QT_QPA_PLATFORM"] = "offscreen"
     command = environment.parent / "sfumato"
