@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.resources import resource_path
-from tests.source_code import ROOT, dotted, modules
+from tests.source_code import ROOT, Module, dotted, modules
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -227,13 +227,22 @@ def test_a_mechanism_is_known_by_name_only_where_it_lives(name):
     # A plot's texts and columns are words for people: it is given data and knows no mechanism.
     own = (*own, "app/sfumato/plots/")
     found = [
-        f"{module.place}:{node.lineno}"
+        f"{module.place}:{line}"
         for module in modules("app")
         if not module.place.startswith(own)
-        for node in module.nodes
-        if isinstance(node, ast.Constant) and node.value == name
+        for line in texts_of(module).get(name, ())
     ]
     assert found == []
+
+
+@cache
+def texts_of(module: Module) -> dict[str, list[int]]:
+    """Return the lines in which each text stands by itself."""
+    found: dict[str, list[int]] = {}
+    for node in module.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.setdefault(node.value, []).append(node.lineno)
+    return found
 
 
 @pytest.mark.parametrize("name", sorted(all_mechanisms()))

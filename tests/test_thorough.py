@@ -65,7 +65,7 @@ def test_cases_that_take_turns_are_all_tried_once_in_so_many_turns():
     assert left_to_other_turns(cases, None) == []
 
 
-def test_every_third_slow_case_is_tried_where_a_test_says_nothing():
+def test_every_fourth_slow_case_is_tried_where_a_test_says_nothing():
     slow, turns = pytest.mark.slow, pytest.mark.turns(1)
     many = [Case(f"a.py::test_it[{place}]", slow) for place in range(5)]
     others = [
@@ -73,12 +73,12 @@ def test_every_third_slow_case_is_tried_where_a_test_says_nothing():
         *[Case(f"a.py::test_all[{place}]", slow, turns) for place in range(5)],
         *[Case(f"a.py::test_alone[{place}]", slow, pytest.mark.alone) for place in range(5)],
     ]
-    kept = [{*many} - {*left_to_other_turns([*many, *others], turn)} for turn in (6, 7, 8)]
-    assert kept == [{*many[::3]}, {*many[1::3]}, {*many[2::3]}]
-    assert not {*left_to_other_turns(others, 6)}
+    kept = [{*many} - {*left_to_other_turns([*many, *others], turn)} for turn in range(8, 12)]
+    assert kept == [{*many[start::4]} for start in range(4)]
+    assert not {*left_to_other_turns(others, 8)}
 
 
-@pytest.mark.parametrize(("count", "every"), [(1, 3), (3, 3), (7, 3), (8, 4), (12, 6), (300, MOST)])
+@pytest.mark.parametrize(("count", "every"), [(1, 4), (9, 4), (10, 5), (12, 6), (300, MOST)])
 def test_the_more_slow_cases_a_test_has_the_smaller_the_share_that_is_tried(count, every):
     cases = [Case(f"a.py::test_it[{place}]", pytest.mark.slow) for place in range(count)]
     kept = [set(cases) - {*left_to_other_turns(cases, turn)} for turn in range(every)]
@@ -86,7 +86,7 @@ def test_the_more_slow_cases_a_test_has_the_smaller_the_share_that_is_tried(coun
     assert set().union(*kept) == {*cases}
 
 
-@pytest.mark.parametrize(("marker", "every"), [("turns", 3), ("slow", 3)])
+@pytest.mark.parametrize(("marker", "every"), [("turns", 3), ("slow", 4)])
 def test_tests_of_one_case_are_not_all_tried_at_the_same_turn(marker, every):
     mark = pytest.mark.turns(every) if marker == "turns" else pytest.mark.slow
     cases = [Case(f"a.py::test_{place}", mark) for place in range(60)]

@@ -2,7 +2,7 @@
 
 Somebody waits for `installer/test`: there a property is tried on some of its examples, and a test
 on some of its cases. Where ``CI=true``, all examples are tried, and slow cases take turns: a run
-with a `SFUMATO_TEST_TURN` tries every third of them, and of a test that has many every fourth to
+with a `SFUMATO_TEST_TURN` tries every fourth of them, and of a test that has many every fifth or
 sixth; a run with the next one others. A test says ``@pytest.mark.turns(3)`` where all its cases
 take turns of three, and ``@pytest.mark.turns(1)`` where all are tried each time. installer/test
 takes the turn from the commit, so that a commit has the same cases whenever it is tried.
@@ -22,7 +22,7 @@ _ALL = os.environ.get("CI") == "true"
 _TURN = os.environ.get("SFUMATO_TEST_TURN", "")
 TURN = int(_TURN) if _TURN else None
 """Which cases a run tries of many that are alike; None where it tries all."""
-LEAST, MOST = 3, 6
+LEAST, MOST = 4, 6
 """Of however few cases at most one of so many is tried, of however many at least one of so many."""
 _FEW = 4
 """Tests of fewer cases begin at different turns."""

@@ -123,6 +123,7 @@ def tell(capsys, facts: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.alone
+@pytest.mark.turns(2)  # by keys in one commit, by mouse in the next
 def test_by_keys(window, qtbot, answers, survey, tmp_path, capsys):
     window.activateWindow()
     qtbot.waitActive(window)
@@ -141,6 +142,7 @@ def test_by_keys(window, qtbot, answers, survey, tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.alone
+@pytest.mark.turns(2)  # by keys in one commit, by mouse in the next
 def test_by_mouse(window, qtbot, answers, survey, tmp_path, capsys):
     mouse, began = Mouse(window, qtbot, answers), time.monotonic()
     mouse.works(survey, tmp_path)
