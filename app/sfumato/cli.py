@@ -96,6 +96,8 @@ def main(arguments: Sequence[str] | None = None, terminal: Terminal | None = Non
 
 def _ran(parsed: argparse.Namespace, terminal: Terminal) -> int:
     imported_late("pandas")
+    # SciPy takes all of numpy's parts over, and these take two fifths of its own import.
+    imported_late("scipy", "numpy.f2py", "numpy.testing", "numpy.ctypeslib")
     # The system takes all memory back at the end; Python would search it for cycles first.
     atexit.register(gc.freeze)
     usual = gc.get_threshold()

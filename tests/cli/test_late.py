@@ -22,7 +22,7 @@ def library(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "times_made", 0, raising=False)
     yield folder
-    for name in ("slowly_made", "slowly_made.part"):
+    for name in ("slowly_made", "slowly_made.part", "slowly_made.other"):
         sys.modules.pop(name, None)
 
 
@@ -40,6 +40,16 @@ def test_a_part_of_it_imports_it(library):
     imported_late("slowly_made")
     assert import_module("slowly_made.part").answer == 42
     assert sys.times_made == 1
+
+
+def test_what_is_imported_with_it_and_not_used_is_imported_late(library):
+    (library / "other.py").write_text("import slowly_made\nasked = slowly_made.part\n")
+    import_module("slowly_made")
+    imported_late("slowly_made.other", "slowly_made.part")
+    other = import_module("slowly_made.other")
+    assert "answer" not in vars(other.asked)
+    assert other.asked.answer == 42
+    assert sys.modules["slowly_made.part"].answer == 42
 
 
 def test_several_threads_may_be_the_first_to_ask(library):
