@@ -54,6 +54,12 @@ def test_a_level_is_told_as_it_was_and_as_it_is(released, table_open):
     assert changes(released, document, table_open=table_open) == told
 
 
+def test_a_limit_on_belief_is_told_as_a_hunch(released):
+    document = with_first(released.document, statements={"illness": {"rho1": 0.1, "rho2": 0.29}})
+    told = "p = 0.6 then, a hunch of 10 % rises to 29 % at most now"
+    assert changes(released, document) == [("illness", told)]
+
+
 def test_the_same_level_in_other_words_has_not_changed(released):
     mechanism = mechanism_called("uniform")
     attributes = (attributes_of(released.document, table())["illness"],)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
+from sfumato.analysis.previews.number_estimates import EstimatesData, Figure, FigureEstimate
 from sfumato.plots.axes import amount
 from sfumato.plots.estimates import build_number_estimates
 from sfumato.plots.figure import register_fonts
@@ -89,6 +91,18 @@ def test_the_estimates_say_the_worst_mean_and_count_the_intervals():
         "From 4,000 records, Clinic A can estimate the mean of income to within ± 588 (95 %)"
     )
     assert "3 of 4" in build_number_estimates(data.estimates(), STYLE).subtitle
+
+
+def test_the_interval_of_a_spread_is_that_of_its_variance():
+    spread = FigureEstimate(Figure.SPREAD, "age", 2.5, 10.0, 4.0, 13.0)
+    low, high = spread.interval
+    assert low == 0.0, "the noise hides how far the numbers spread"
+    assert high == pytest.approx((100.0 + 1.96 * 80.0) ** 0.5, rel=1e-4)
+    assert spread.holds
+    figure = build_number_estimates(EstimatesData("Clinic A", 400, (spread,)), STYLE)
+    assert [region.text for region in figure.hover] == ["spread of age: 10 (0 to 16), true 2.5"]
+    mean = replace(spread, figure=Figure.MEAN)
+    assert mean.interval == pytest.approx((2.16, 17.84), rel=1e-2)
 
 
 def test_the_ellipse_compares_areas_not_axes():

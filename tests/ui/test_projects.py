@@ -145,6 +145,15 @@ class TestProjects:
         assert window.session.project_path == path
         assert window.session.table.rows == 6
 
+    def test_a_table_chosen_in_place_of_a_project_is_read_and_no_passphrase_asked_for(
+        self, window, qtbot, answers, clinic
+    ):
+        answers.file = clinic
+        window.menus.actions["open-project"].trigger()
+        settle(qtbot, window.session)
+        assert not [d for d in window.findChildren(OpenPassphraseDialog) if d.isVisible()]
+        assert window.panels["data"].load_button.isVisible()
+
     @pytest.mark.slow
     @pytest.mark.parametrize("memory", [1000.0, 0.001])
     def test_what_an_older_projects_table_would_be_read_as_is_told_once(

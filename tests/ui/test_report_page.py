@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
 
 from sfumato.report.material import Audience
+from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 
@@ -71,10 +73,15 @@ def test_a_folder_that_is_not_there_is_told(qtbot, filled, answers, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_report_tells_how_far_it_is_and_can_be_stopped_and_collected_again(qtbot, page, tmp_path):
+def test_a_report_tells_how_far_it_is_and_can_be_stopped_and_collected_again(
+    qtbot, themed, page, tmp_path
+):
+    themes().set_appearance(Appearance.DARK)
     open_clinic(page.session, protected())
     save_clinic(page.session, tmp_path)
     qtbot.waitUntil(page.bar.isVisible)
+    corner = QPoint(page.view.width() // 2, page.view.height() // 2)
+    assert page.view.grab().toImage().pixelColor(corner) != QColor("white")
     qtbot.mouseClick(page.cancel, LEFT)
     assert page.doing.text() == "The report was not collected."
     assert not page.bar.isVisible()
@@ -87,6 +94,8 @@ def test_a_report_tells_how_far_it_is_and_can_be_stopped_and_collected_again(qtb
     assert seen == sorted(seen)
     assert seen[-1] >= 600
     assert not page.work_line.isVisible()
+    margin = QPoint(4, page.view.height() // 2)
+    assert page.view.grab().toImage().pixelColor(margin) == QColor("white")
 
 
 @pytest.mark.slow

@@ -131,6 +131,15 @@ class TestTheWindow:
         assert window.focusWidget() is step
 
     @pytest.mark.slow
+    def test_a_panel_brought_up_by_its_key_takes_the_keyboard_from_another_step(
+        self, policy, window
+    ):
+        step = window.rail.step("policy")
+        step.setFocus()
+        window.menus.actions["panel-releases"].trigger()
+        assert window.panels["releases"].isAncestorOf(window.focusWidget())
+
+    @pytest.mark.slow
     def test_work_that_gives_way_to_other_work_hands_the_keyboard_over(self, policy, window):
         policy.page.note.setFocus()
         window.session.set_project(None)

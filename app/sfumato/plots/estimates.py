@@ -155,12 +155,12 @@ def build_number_estimates(data: EstimatesData, style: PlotStyle) -> PlotFigure:
     )
     places = np.arange(len(rows))
     off = np.array([row.deviation for row in rows])
-    half = np.array([row.half_width for row in rows])
+    low, high = (np.array([(r.interval[end] - r.true) / r.scale for r in rows]) for end in (0, 1))
     axes.axvline(0.0, color=style.original, linewidth=points(2.0), zorder=2)
     pale = style.blend(style.released, 0.45)
-    axes.hlines(places, off - half, off + half, color=pale, linewidth=points(6.0), zorder=3)
+    axes.hlines(places, low, high, color=pale, linewidth=points(6.0), zorder=3)
     axes.plot(off, places, "o", color=style.released, markersize=points(8.0), zorder=4)
-    _write_estimates(figure, axes, rows, _scaled(axes, off, half, style))
+    _write_estimates(figure, axes, rows, _scaled(axes, low, high, style))
     return figure
 
 
@@ -236,9 +236,9 @@ def _name(row: FigureEstimate, style: PlotStyle) -> str:
     )
 
 
-def _scaled(axes: Axes, off: Floats, half: Floats, style: PlotStyle) -> float:
+def _scaled(axes: Axes, low: Floats, high: Floats, style: PlotStyle) -> float:
     """Leave room for the numbers at the right; return how far the marks reach."""
-    reach = float(np.max(np.abs(off) + half, initial=0.0)) * 1.08
+    reach = float(np.max(np.abs([low, high]), initial=0.0)) * 1.08
     reach = reach if np.isfinite(reach) and reach > 0 else 1.0
     axes.set_xlim(-reach, reach * 2.1)
     ticks = [float(tick) for tick in axes.get_xticks() if -reach <= tick <= reach]
@@ -259,12 +259,13 @@ def _write_estimates(
             "estimated": amount(row.estimated),
             "error": amount(CONFIDENCE_95 * row.error, 2),
         }
-        words = style.say("{estimated} ± {error}, true {true}", **details)
+        if row.figure is Figure.SPREAD:  # more is left open above than below
+            details |= {"low": amount(row.interval[0]), "high": amount(row.interval[1])}
+            words = style.say("{estimated} ({low} to {high}), true {true}", **details)
+        else:
+            words = style.say("{estimated} ± {error}, true {true}", **details)
         write(axes, words, (reach * 1.12, place), style, (0.0, 0.0), weight=400)
-        said = style.say(
-            "{name}: {estimated} ± {error}, true {true}", name=_name(row, style), **details
-        )
-        figure.tell_row(axes, place, said)
+        figure.tell_row(axes, place, f"{_name(row, style)}: {words}")
 
 
 # ----- one query

@@ -151,7 +151,10 @@ def _other_form(
 
 
 def _stated(mechanism: str, statement: Statement) -> Sentence:
-    """Write a level as it was stated: ``p = 0.6``."""
+    """Write a level as it was stated, ``p = 0.6``; limits on belief as a sentence."""
+    if set(statement) == {"rho1", "rho2"}:
+        words = "a hunch of {before:.4g} % rises to {after:.4g} % at most"
+        return Sentence(words, before=100.0 * statement["rho1"], after=100.0 * statement["rho2"])
     known = all_mechanisms().get(mechanism)
     terms = () if known is None else known.terms
     titles = {field.name: field.title for term in terms for field in term.fields}

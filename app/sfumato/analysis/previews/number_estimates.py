@@ -93,14 +93,23 @@ class FigureEstimate:
         return (self.estimated - self.true) / self.scale
 
     @property
-    def half_width(self) -> float:
-        """Half of the 95 % interval, in its scale."""
-        return CONFIDENCE_95 * self.error / self.scale
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval.
+
+        Of a spread, the roots of its variance's: that is what is estimated with a normal error.
+        """
+        half = CONFIDENCE_95 * self.error
+        if self.figure is not Figure.SPREAD:
+            return self.estimated - half, self.estimated + half
+        off = 2.0 * self.estimated * half
+        low, high = (math.sqrt(max(self.estimated**2 + side, 0.0)) for side in (-off, off))
+        return low, high
 
     @property
     def holds(self) -> bool:
         """Whether the 95 % interval holds the true figure."""
-        return abs(self.deviation) <= self.half_width
+        low, high = self.interval
+        return low <= self.true <= high
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         session, runner = self.session, self.session.runner
-        self.rail.chosen.connect(self.show_panel)
+        self.rail.chosen.connect(partial(self.show_panel, by_step=True))
         self.rail.collapsed.connect(self._remember_rail)
         self.guarantee.collapsed.connect(self._remember_card)
         self.panels.state_changed.connect(self._show_state)
@@ -232,14 +232,16 @@ class MainWindow(QMainWindow):
         assert isinstance(panel, Panel)
         return panel
 
-    def show_panel(self, name: str) -> None:
+    def show_panel(self, name: str, *, by_step: bool = False) -> None:
         """Bring a panel into sight."""
         if name not in self.panels:
             return
         panel = self.panels[name]
-        had_focus = self.current.isAncestorOf(self.focusWidget())
+        left = self.focusWidget()
+        had_focus = self.current.isAncestorOf(left)
+        # Asked for by its keys while another step has the keyboard, which Enter would go back to.
+        astray = not by_step and self.rail.isAncestorOf(left)
         if had_focus and panel is not self.current:
-            left = self.focusWidget()
             left.clearFocus()  # what is half typed is given before it is out of sight
             left.setFocus()  # and the panel remembers where one was
         if self.session.panel == "policy" != name:
@@ -252,7 +254,7 @@ class MainWindow(QMainWindow):
         panel.activate()
         taken = [letter_of(menu.text()) for menu in self.menuBar().actions()]
         give_letters(panel, taken, wished=True)
-        if had_focus:
+        if had_focus or astray:
             self._focus_work()
 
     def _go_to(self, name: str, what: str, recipient: str) -> None:

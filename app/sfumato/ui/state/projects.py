@@ -43,6 +43,7 @@ from sfumato.ui.dialogs.base import (
 from sfumato.ui.state.recovering import ask_to_recover
 from sfumato.ui.state.session import AUTOSAVE_MILLISECONDS, Session
 from sfumato.ui.state.source_reader import SourceReader
+from sfumato.ui.widgets.files import is_table, table_filters
 from sfumato.ui.widgets.messages import Action, Message, MessageKind, error_texts
 from sfumato.ui.widgets.paint_queue import delayed
 
@@ -119,8 +120,11 @@ class Projects(QObject):
 
     def choose_and_open(self) -> None:
         """Ask which project to open."""
-        path = self._session.chooser.open_file(self.tr("Open project"), self._filters())
-        if path is not None:
+        filters = f"{self._filters()};;{table_filters()}"
+        path = self._session.chooser.open_file(self.tr("Open project"), filters)
+        if path is not None and is_table(path):
+            self._session.table_requested.emit(path)
+        elif path is not None:
             self.open(path)
 
     def open(self, path: Path) -> None:

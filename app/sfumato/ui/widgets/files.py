@@ -74,6 +74,12 @@ def table_filters() -> str:
     return ";;".join([tr("Files", "Tables ({endings})").format(endings=every), *each, everything])
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file's name ends as those of tables do."""
+    every = [ending for endings in readable_extensions().values() for ending in endings]
+    return path.name.lower().endswith(tuple(every))
+
+
 def dropped_file(mime: QMimeData) -> Path | None:
     """Return the one local file or bundle's folder that is being dropped; else None."""
     files = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]

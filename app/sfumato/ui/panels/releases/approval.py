@@ -128,13 +128,12 @@ class ApprovalLine(QWidget):
         self._chosen: tuple[str, ...] = ()
         self.required = QCheckBox(self.tr("A second person approves each release"), self)
         self.state = label("", "small", wrap=True)
-        self.approve = button(self.tr("A&pprove…"), self.ask, icon="verify")
         self.add = button(self.tr("Add a person…"), self._ask_for_person, "quiet", "key")
         self.remove = button(self.tr("Remove a person…"), self._ask_to_remove, "quiet", "remove")
         self.below = boxed(
             column(
                 self.state,
-                FlowLayout(self.approve, self.add, self.remove),
+                FlowLayout(self.add, self.remove),
                 spacing=Space.TIGHT,
             ),
             self,
@@ -151,7 +150,6 @@ class ApprovalLine(QWidget):
     def show_chosen(self, recipients: Sequence[str]) -> None:
         """Take note of whose releases are to be made."""
         self._chosen = tuple(recipients)
-        self.approve.setEnabled(bool(self.waiting(self._chosen)) and self._can_write)
 
     def refresh(self) -> None:
         """Show what the document asks for, and what is approved."""
@@ -187,7 +185,6 @@ class ApprovalLine(QWidget):
         self.add.setEnabled(self._can_write)
         self.remove.setVisible(project is not None and bool(approvers(project)))
         self.remove.setEnabled(self._can_write)
-        self.show_chosen(self._chosen)
 
     @property
     def _can_write(self) -> bool:

@@ -39,6 +39,8 @@ WRITE_JOB: Final = "write a report"
 MOST_RECORDS: Final = 1_000_000
 COLLECTED: Final = 0.6
 """How much of the work is done once the report is collected; the rest is drawing."""
+PAPER: Final = "QTextBrowser { background: #FFFFFF; color: #1E2328; }"
+"""A report is shown as it is written, dark on white; while there is none, nothing is."""
 DRAWN: Final = 0.8
 """How much of saving is done once the plots are drawn for the file."""
 
@@ -91,7 +93,6 @@ class ReportPage(AuditPage):
         self.html = button(self.tr("Save as &HTML…"), partial(self._ask, ".html"))
         self.view = QTextBrowser(self)
         self.view.setAccessibleName(self.tr("The report as it will be written"))
-        self.view.setStyleSheet("QTextBrowser { background: #FFFFFF; color: #1E2328; }")
         self.controls(self.audience, self._least_count, None, self.html, self.pdf)
         self.fill_with(self.view)
         self._build_progress()
@@ -157,6 +158,7 @@ class ReportPage(AuditPage):
         self._enable(False)
         self._rest()
         self.view.clear()
+        self.view.setStyleSheet("")
         self.tell(Message.of_error(error, topic="report"))
 
     def _compose(self, _changed: object = None) -> None:
@@ -169,6 +171,7 @@ class ReportPage(AuditPage):
         self._draw(report, "image", partial(self._show, report))
 
     def _show(self, report: Report, pictures: list[Drawn]) -> None:
+        self.view.setStyleSheet(PAPER)
         place = self.view.verticalScrollBar().value()
         document = self.view.document()
         room = self.view.viewport().width() - 2 * Space.AROUND - Space.BETWEEN
