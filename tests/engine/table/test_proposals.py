@@ -329,3 +329,19 @@ def test_weights_that_are_one_on_average_are_sampling_weights_and_bodies_weigh_m
     name, values, role
 ):
     assert proposal(name, cycled(values)).spec.role is role
+
+
+NOTES = ("See letter of ward {0}", "Fall at home on day {0}", "Referred by Dr. Amrein {0}")
+
+
+@pytest.mark.parametrize("name", ["remarks", "entry_2"])
+def test_short_notes_that_come_back_are_free_text_whatever_they_are_called(name):
+    texts = [NOTES[row % 3].format(row % 50) for row in range(300)]
+    found = proposal(name, texts)
+    assert found.spec.role is Role.IDENTIFYING
+    assert "free text" in found.reason
+
+
+def test_a_list_of_names_of_several_words_is_not_free_text():
+    jobs = [f"Machine operators and inspectors, group {row % 25}" for row in range(2000)]
+    assert proposal("industry", jobs).spec.role is Role.QUASI_IDENTIFIER

@@ -105,6 +105,11 @@ _PRIVATE_ENDINGS: Final = (
     *("einkommen", "verdienst", "gehalt", "vermögen", "schulden", "kosten", "krankheit"),
     *("erkrankung", "diagnose", "therapie", "behandlung", "behinderung", "medikament", "befund"),
 )
+_NOTES: Final = _words(
+    "remark remarks comment comments note notes memo freetext narrative annotation annotations"
+    " bemerkung bemerkungen kommentar kommentare notiz notizen freitext anmerkung anmerkungen"
+    " remarque remarques commentaire commentaires"
+)
 _CODES: Final = _words("zip zipcode postcode postal plz postleitzahl code icd")
 
 _FEW_NUMBERS = 12
@@ -115,6 +120,9 @@ _MANY_TEXTS = 1000
 
 _LONG_TEXT = 60.0
 """Texts that are longer on average are taken for free text."""
+
+_FEW_WORDS = 2
+"""Texts of more words, which few rows share, are taken for free text, too."""
 
 _OF_A_UNIT = 10.0
 """Numbers and names that no more rows share on average stand for a household or a company."""
@@ -326,7 +334,7 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
             _OF_EACH_RECORD,
         ),
         (
-            text and _is_running_text(profile) and profile.distinct >= _ENOUGH,
+            text and profile.distinct >= _ENOUGH and _is_running_text(profile, words),
             "It looks like free text, which can name people.",
         ),
         (
@@ -351,8 +359,18 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
     return next((reason for applies, reason in signs if applies), "")
 
 
-def _is_running_text(profile: ColumnProfile) -> bool:
-    return profile.mean_length is not None and profile.mean_length > _LONG_TEXT
+def _is_running_text(profile: ColumnProfile, words: tuple[str, ...]) -> bool:
+    """Return whether somebody wrote texts rather than chose them.
+
+    Short ones, as "Fall at home" or "See letter of 3 May", come back in a few rows each.
+    """
+    if profile.mean_length is not None and profile.mean_length > _LONG_TEXT:
+        return True
+    if not _ENOUGH <= profile.distinct <= _NEARLY_ALL * profile.present:
+        return False
+    wordy = [len(str(each.value).split()) > _FEW_WORDS for each in profile.top]
+    few_share = profile.present <= _OF_A_UNIT * profile.distinct
+    return _speaks_of(words, _NOTES) or (few_share and 2 * sum(wordy) > len(wordy))
 
 
 def _numbered_codes(profile: ColumnProfile) -> bool:
@@ -461,7 +479,8 @@ def _kind(profile: ColumnProfile, words: tuple[str, ...], labelled: bool) -> Kin
         is_code = profile.numbers.whole and (few or _speaks_of(words, _CODES))
         return Kind.CATEGORICAL if is_code else Kind.NUMERIC
     if profile.type_name == "text" and (
-        profile.distinct > max(_MANY_TEXTS, profile.present // 5) or _is_running_text(profile)
+        profile.distinct > max(_MANY_TEXTS, profile.present // 5)
+        or _is_running_text(profile, words)
     ):
         return Kind.TEXT
     return Kind.CATEGORICAL
