@@ -48,11 +48,6 @@
     </message>
     <message>
         <location line="+2"/>
-        <source>A&amp;pprove…</source>
-        <translation>&amp;Genehmigen …</translation>
-    </message>
-    <message>
-        <location line="+1"/>
         <source>Add a person…</source>
         <translation>Person hinzufügen …</translation>
     </message>
@@ -62,7 +57,7 @@
         <translation>Person entfernen …</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+35"/>
         <source>{recipient}: approved by {name}, {time}</source>
         <translation>{recipient}: genehmigt von {name}, {time}</translation>
     </message>
@@ -82,7 +77,7 @@
         <translation>Nicht genehmigt: {names}</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+22"/>
         <source>Let a second person approve releases</source>
         <translation>Eine zweite Person Freigaben genehmigen lassen</translation>
     </message>
@@ -115,7 +110,7 @@
 <context>
     <name>ApproveDialog</name>
     <message>
-        <location line="-272"/>
+        <location line="-269"/>
         <source>Approve the release to {names}</source>
         <translation>Die Freigabe an {names} genehmigen</translation>
     </message>
@@ -316,7 +311,7 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="+88"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/panel.py" line="+87"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
@@ -588,7 +583,7 @@
         <translation>Sobald eine sensible Spalte Zahlen behält und Empfänger Vertrauensstufen haben, sehen Sie hier, wie genau irgendeine Gruppe von ihnen die Zahlen einer Person bestimmen kann.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/audit/pages/report.py" line="+48"/>
+        <location filename="../../app/sfumato/ui/panels/audit/pages/report.py" line="+50"/>
         <source>Report</source>
         <translation>Bericht</translation>
     </message>
@@ -2942,7 +2937,7 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/session.py" line="+585"/>
+        <location filename="../../app/sfumato/ui/state/session.py" line="+580"/>
         <source>Looking at the columns</source>
         <translation>Spalten werden angesehen</translation>
     </message>
@@ -3580,7 +3575,7 @@
         <translation>Freigegeben als</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+23"/>
         <source>The table is read in parts, since it is long. Values are counted in all rows; distributions and proposals are those of {some} of {rows} {rows:row|rows}.</source>
         <translation>Die Tabelle wird in Teilen gelesen, weil sie lang ist. Ausprägungen sind in allen Zeilen gezählt; Verteilungen und Vorschläge beruhen auf {some} von {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -3605,7 +3600,7 @@
         <translation>Titel ändern</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+35"/>
         <source>Sorting</source>
         <translation>Wird sortiert</translation>
     </message>
@@ -3613,7 +3608,7 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/main_window.py" line="+291"/>
+        <location filename="../../app/sfumato/ui/shell/main_window.py" line="+293"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
@@ -5014,12 +5009,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Die Klasse der Person in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location line="+53"/>
+        <location line="+56"/>
         <source>Say what is known of the person: all rows are then looked through.</source>
         <translation>Sagen Sie, was über die Person bekannt ist: Dann werden alle Zeilen durchgesehen.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+4"/>
         <source>Looking for a person</source>
         <translation>Eine Person wird gesucht</translation>
     </message>
@@ -5438,14 +5433,14 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Abweichung in Standardabweichungen des Merkmals</translation>
     </message>
     <message>
-        <location line="+16"/>
-        <source>{estimated} ± {error}, true {true}</source>
-        <translation>{estimated} ± {error}, wahr {true}</translation>
+        <location line="+18"/>
+        <source>{estimated} ({low} to {high}), true {true}</source>
+        <translation>{estimated} ({low} bis {high}), wahr {true}</translation>
     </message>
     <message>
-        <location line="+3"/>
-        <source>{name}: {estimated} ± {error}, true {true}</source>
-        <translation>{name}: {estimated} ± {error}, wahr {true}</translation>
+        <location line="+2"/>
+        <source>{estimated} ± {error}, true {true}</source>
+        <translation>{estimated} ± {error}, wahr {true}</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/plots/generalization.py" line="+70"/>
@@ -6089,12 +6084,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{truth} von {matching} {matching:passendem Datensatz|passenden Datensätzen} {truth:hat|haben} den Wert; niemand kann es schätzen</translation>
     </message>
     <message>
-        <location line="-271"/>
+        <location line="-272"/>
         <source>{recipient} can estimate every share to within ± {worst} percentage {worst:point|points} ({confidence})</source>
         <translation>{recipient} kann jeden Anteil auf ± {worst} {worst:Prozentpunkt|Prozentpunkte} genau schätzen ({confidence})</translation>
     </message>
     <message>
-        <location line="+278"/>
+        <location line="+279"/>
         <source>{recipient} counts {low} to {high} ({confidence}) where the truth is {truth}</source>
         <translation>{recipient} zählt {low} bis {high} ({confidence}), richtig sind {truth}</translation>
     </message>
@@ -7989,7 +7984,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+8"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+65"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+79"/>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
@@ -8069,7 +8064,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-12"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-15"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
     </message>
@@ -9836,7 +9831,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location line="+74"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+129"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+158"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
@@ -10039,12 +10034,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+1"/>
-        <location line="+323"/>
+        <location line="+324"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-321"/>
+        <location line="-322"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -10080,7 +10075,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location line="+99"/>
+        <location line="+100"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
@@ -10111,7 +10106,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-6"/>
-        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="-416"/>
+        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="-417"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
@@ -10171,7 +10166,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unterdrücken</translation>
     </message>
     <message>
-        <location line="+247"/>
+        <location line="+248"/>
         <source>Suppress single cells</source>
         <translation>Einzelne Zellen unterdrücken</translation>
     </message>
@@ -10403,12 +10398,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kapitel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-138"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-169"/>
         <source>A plan for all releases</source>
         <translation>Ein Plan für alle Freigaben</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+8"/>
         <source>What is left</source>
         <translation>Was offen bleibt</translation>
     </message>
@@ -10423,12 +10418,28 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was festgelegt wird</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+10"/>
         <source>Undo the plan</source>
         <translation>Plan zurücknehmen</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+6"/>
+        <location line="+89"/>
+        <source>Randomise them</source>
+        <translation>Verfremden</translation>
+    </message>
+    <message>
+        <location line="-84"/>
+        <source>What nobody else can know of a person, such as how they feel, need not be left out: it can leave randomised, as what is sensitive does. Tick what nobody else can know.</source>
+        <translation>Was niemand sonst über eine Person wissen kann, etwa wie es ihr geht, muss nicht wegbleiben: Es kann verfremdet hinausgehen wie das, was sensibel ist. Kreuzen Sie an, was niemand sonst wissen kann.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>Left out, or randomised?</source>
+        <translation>Weggelassen oder verfremdet?</translation>
+    </message>
+    <message>
+        <location line="+23"/>
         <source>before</source>
         <translation>vorher</translation>
     </message>
@@ -10448,12 +10459,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vorschlagen, was für sichere Freigaben an alle Empfänger noch fehlt; lässt sich rückgängig machen</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+20"/>
         <source>Fill the board</source>
         <translation>Tafel füllen</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+42"/>
         <source>See what changes…</source>
         <translation>Änderungen ansehen …</translation>
     </message>
@@ -10464,13 +10475,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-81"/>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-59"/>
-        <location line="+9"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="-64"/>
+        <location line="+13"/>
         <source>Make this safe</source>
         <translation>Sicher machen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+40"/>
+        <location filename="../../app/sfumato/ui/panels/policy/whole_plan.py" line="+41"/>
         <source>Nothing is missing: the plan is the one you have.</source>
         <translation>Es fehlt nichts: Der Plan ist der, den Sie haben.</translation>
     </message>
@@ -10684,7 +10695,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProfileList</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/data/loaded_page.py" line="-222"/>
+        <location filename="../../app/sfumato/ui/panels/data/loaded_page.py" line="-221"/>
         <source>Profiles of the columns</source>
         <translation>Profile der Spalten</translation>
     </message>
@@ -10787,7 +10798,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Projects</name>
     <message>
-        <location filename="../../app/sfumato/ui/state/projects.py" line="+93"/>
+        <location filename="../../app/sfumato/ui/state/projects.py" line="+94"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -10837,12 +10848,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erneut speichern</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+15"/>
         <source>Open project</source>
         <translation>Projekt öffnen</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+14"/>
         <source>There is no project at {path}.</source>
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
@@ -11745,7 +11756,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Bericht, wie er geschrieben wird</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+12"/>
         <source>Progress of the report</source>
         <translation>Fortschritt des Berichts</translation>
     </message>
@@ -11765,7 +11776,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Bericht wird zusammengestellt</translation>
     </message>
     <message>
-        <location line="+82"/>
+        <location line="+84"/>
         <source>The report was not collected.</source>
         <translation>Der Bericht wurde nicht zusammengestellt.</translation>
     </message>
@@ -12284,7 +12295,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Höchstens</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/adoption/examination.py" line="+424"/>
+        <location filename="../../app/sfumato/project/adoption/examination.py" line="+419"/>
         <location filename="../../app/sfumato/project/publication/other_tables.py" line="+105"/>
         <source>Looking into the file</source>
         <translation>Die Datei wird untersucht</translation>
@@ -12415,29 +12426,34 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Das Risiko wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/guarantee.py" line="+48"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+31"/>
         <source>Attributes that depend on each other tell about each other, so whoever holds several may learn more of one than its own promise says.</source>
         <translation>Voneinander abhängige Merkmale verraten etwas übereinander; wer mehrere hat, kann daher über eines mehr erfahren, als dessen eigene Zusage sagt.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location filename="../../app/sfumato/analysis/guarantee.py" line="+45"/>
         <source>This holds within each edition of the table.</source>
         <translation>Das gilt innerhalb jeder Ausgabe der Tabelle.</translation>
     </message>
     <message>
-        <location line="+267"/>
+        <location filename="../../app/sfumato/project/release/units.py" line="+285"/>
         <source>one person</source>
         <translation>eine Person</translation>
     </message>
     <message>
-        <location line="+2"/>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+137"/>
         <location line="+315"/>
+        <location filename="../../app/sfumato/project/release/units.py" line="+1"/>
         <source>all rows with the same {unit}</source>
         <translation>alle Zeilen mit gleichem {unit}</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-14"/>
+        <source>That somebody is in the table, and the columns that are released as they are, stay visible, with all that these tell of the others.</source>
+        <translation>Dass jemand in der Tabelle ist und die unverändert freigegebenen Spalten bleiben sichtbar, mit allem, was diese über die anderen verraten.</translation>
+    </message>
+    <message>
+        <location line="+90"/>
         <source>True values of {true} are shown: ε has no bound.</source>
         <translation>Wahre Werte von {true} werden gezeigt: ε hat keine Schranke.</translation>
     </message>
@@ -12457,7 +12473,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nicht mitgezählt, da Rauschen keine Chancen begrenzt: {names}.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location filename="../../app/sfumato/analysis/guarantee.py" line="+266"/>
         <source>What all recipients hold: {told}</source>
         <translation>Was alle Empfänger haben: {told}</translation>
     </message>
@@ -12623,7 +12639,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../app/sfumato/analysis/tables/count_tables.py" line="+1"/>
         <location filename="../../app/sfumato/commands/recipients.py" line="+320"/>
         <location filename="../../app/sfumato/project/approval.py" line="+218"/>
-        <location filename="../../app/sfumato/project/release/release.py" line="+473"/>
+        <location filename="../../app/sfumato/project/release/release.py" line="+474"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -12685,7 +12701,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Standardabweichung</translation>
     </message>
     <message>
-        <location line="+419"/>
+        <location line="+428"/>
         <location line="+9"/>
         <source>Estimating a regression</source>
         <translation>Eine Regression wird geschätzt</translation>
@@ -12708,7 +12724,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+13"/>
         <location filename="../../app/sfumato/engine/disclosure/boosted_trees.py" line="+411"/>
-        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+289"/>
+        <location filename="../../app/sfumato/engine/disclosure/open_columns.py" line="+284"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -12818,7 +12834,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>±&#x202f;{least}</translation>
     </message>
     <message>
-        <location line="+108"/>
+        <location line="+106"/>
         <source>{columns} can&apos;t be made coarser by bins.</source>
         <translation>{columns} lassen sich nicht durch Klassen vergröbern.</translation>
     </message>
@@ -12868,7 +12884,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{attribute}: Der Bereich, in dem der Wert mit 90&#xa0;% Wahrscheinlichkeit liegt, ist {share:.1%} so breit wie ohne die Dateien.</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+74"/>
         <source>{attribute}: none of these files has it.</source>
         <translation>{attribute}: Keine dieser Dateien enthält es.</translation>
     </message>
@@ -13141,7 +13157,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>als Quasi-Identifikator behandeln</translation>
     </message>
     <message>
-        <location line="+304"/>
+        <location line="+305"/>
         <source>The columns released unperturbed tell little of {names}.</source>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
@@ -13168,7 +13184,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+143"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+144"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
@@ -13202,7 +13218,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen</translation>
     </message>
     <message>
-        <location line="-93"/>
+        <location line="-94"/>
         <source>state level</source>
         <translation>Stufe angeben</translation>
     </message>
@@ -13217,7 +13233,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>anders gelesen</translation>
     </message>
     <message>
-        <location line="+310"/>
+        <location line="+311"/>
         <source>Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f} in 100.</source>
         <translation>Geschätzt an {sampled:,} von {records:,} {records:Datensatz|Datensätzen}: auf {error:.1f} von 100 genau.</translation>
     </message>
@@ -13320,7 +13336,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{queries:,} zufällige {queries:Anzahlabfrage|Anzahlabfragen} von {attribute}, relativer Fehler:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+130"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+131"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -13803,7 +13819,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/all_rows.py" line="+195"/>
+        <location filename="../../app/sfumato/analysis/all_rows.py" line="+200"/>
         <source>Counting combinations of values</source>
         <translation>Kombinationen von Ausprägungen werden gezählt</translation>
     </message>
@@ -13905,7 +13921,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine oder lassen Sie Hierarchien vorschlagen.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/views.py" line="+396"/>
+        <location filename="../../app/sfumato/project/release/views.py" line="+390"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -13973,12 +13989,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+189"/>
+        <location line="+191"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-189"/>
+        <location line="-191"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -14008,7 +14024,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Um es anzunehmen: {command}</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+38"/>
         <source>there is no language {language}; there are {known}</source>
         <translation>es gibt keine Sprache {language}; es gibt {known}</translation>
     </message>
@@ -16045,7 +16061,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+38"/>
-        <location filename="../../app/sfumato/formats/layouts.py" line="+86"/>
+        <location filename="../../app/sfumato/formats/layouts.py" line="+81"/>
         <source>Save it as UTF-8.</source>
         <translation>Speichern Sie sie als UTF-8.</translation>
     </message>
@@ -17873,7 +17889,7 @@ Rückgabewerte:
         <translation>Geben Sie an, welcher unserer Werte jeder davon ist, oder nehmen Sie sie in unseren Wertebereich auf.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/generalization/beliefs.py" line="+83"/>
+        <location filename="../../app/sfumato/engine/generalization/beliefs.py" line="+73"/>
         <source>Add at least one.</source>
         <translation>Fügen Sie mindestens eine hinzu.</translation>
     </message>
@@ -18009,7 +18025,7 @@ Rückgabewerte:
         <translation>Es ist kein Kriterium gewählt.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/uniform/adoption.py" line="+347"/>
+        <location filename="../../app/sfumato/engine/mechanisms/uniform/adoption.py" line="+342"/>
         <source>The retention probability {level} of an adopted release is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} einer übernommenen Freigabe liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -18064,7 +18080,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Zahl von 0 (nichts wird beibehalten) bis 1 (das Original).</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/matrices/estimate.py" line="+247"/>
+        <location filename="../../app/sfumato/engine/matrices/estimate.py" line="+242"/>
         <source>Give at least one.</source>
         <translation>Geben Sie mindestens eines an.</translation>
     </message>
@@ -18135,7 +18151,7 @@ Rückgabewerte:
         <translation>Zeigen Sie einen Teil davon.</translation>
     </message>
     <message>
-        <location line="+74"/>
+        <location line="+69"/>
         <source>One of the two releases can&apos;t be made from the other.</source>
         <translation>Eine der beiden Freigaben lässt sich nicht aus der anderen gewinnen.</translation>
     </message>
@@ -18145,12 +18161,12 @@ Rückgabewerte:
         <translation>Wählen Sie Stufen einer Leiter, die Freigabe mit höherem Vertrauen zuerst.</translation>
     </message>
     <message>
-        <location line="-76"/>
+        <location line="-71"/>
         <source>A matrix of {size} {size:value|values} is too large to be shown whole.</source>
         <translation>Eine Matrix mit {size} {size:Wert|Werten} ist zu groß, um ganz gezeigt zu werden.</translation>
     </message>
     <message>
-        <location line="+84"/>
+        <location line="+79"/>
         <source>A distribution over {size} {size:value|values} is needed; {given} {given:number was|numbers were} given.</source>
         <translation>Nötig ist eine Verteilung über {size} {size:Wert|Werte}; angegeben {given:wurde|wurden} {given} {given:Zahl|Zahlen}.</translation>
     </message>
@@ -18384,7 +18400,7 @@ Rückgabewerte:
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+599"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+595"/>
         <source>{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>{told} Das ist aus {rows:,} gleichmäßig gezogenen {rows:Zeile|Zeilen} geschätzt.</translation>
     </message>
@@ -18465,7 +18481,7 @@ Rückgabewerte:
         <translation>was die mit höherem Vertrauen zeigt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-469"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="-465"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/promise.py" line="-35"/>
         <source>Number of records</source>
         <translation>Zahl der Datensätze</translation>
@@ -18563,7 +18579,7 @@ Rückgabewerte:
         <translation>Der größte Faktor, um den eine Freigabe die Chancen auf irgendetwas über einen Wert erhöht.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+12"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-114"/>
         <source>How values are distributed in a group of records can be estimated, the better the larger the group. That is what the release is for.</source>
         <translation>Wie Werte in einer Gruppe von Datensätzen verteilt sind, lässt sich schätzen, umso besser, je größer die Gruppe ist. Dazu dient die Freigabe.</translation>
     </message>
@@ -18573,12 +18589,7 @@ Rückgabewerte:
         <translation>Wer weiß, dass Datensätze voneinander abhängen (Verwandte, Besuche einer Person), kann aus mehreren zusammen mehr erfahren.</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <source>That somebody is in the table, and the columns that are released as they are, stay visible.</source>
-        <translation>Dass jemand in der Tabelle ist und die unverändert freigegebenen Spalten bleiben sichtbar.</translation>
-    </message>
-    <message>
-        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+203"/>
+        <location filename="../../app/sfumato/engine/mechanisms/base.py" line="+199"/>
         <source>{mechanism} takes one attribute at a time; {count} were given.</source>
         <translation>{mechanism} nimmt ein Merkmal auf einmal; angegeben wurden {count}.</translation>
     </message>
@@ -18663,7 +18674,7 @@ Rückgabewerte:
         <translation>Keine Vermutung steigt um mehr als das.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+20"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+34"/>
         <source>Highest belief after {belief:g}</source>
         <translation>Höchste Vermutung nach {belief:g}</translation>
     </message>
@@ -19036,7 +19047,7 @@ Rückgabewerte:
         <translation>Wie Zahlen in einer Gruppe von Datensätzen verteilt sind und wie sie voneinander abhängen, lässt sich schätzen, umso besser, je größer die Gruppe ist. Dazu dient die Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-39"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-50"/>
         <source>Which numbers are missing stays visible.</source>
         <translation>Welche Zahlen fehlen, bleibt sichtbar.</translation>
     </message>
@@ -20366,7 +20377,7 @@ Rückgabewerte:
         <location filename="../../app/sfumato/engine/mechanisms/hadamard.py" line="-86"/>
         <location filename="../../app/sfumato/engine/mechanisms/joint.py" line="-408"/>
         <location line="+374"/>
-        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+28"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="+39"/>
         <location filename="../../app/sfumato/engine/mechanisms/reconstruction/mechanism.py" line="+96"/>
         <source>Retention probability</source>
         <translation>Beibehaltungswahrscheinlichkeit</translation>
@@ -21071,29 +21082,30 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+241"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+270"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/engine/table/profile.py" line="-486"/>
         <location line="+26"/>
+        <location filename="../../app/sfumato/engine/table/questionnaires.py" line="+19"/>
         <location filename="../../app/sfumato/project/document/generalization.py" line="+19"/>
         <source>whole number</source>
         <translation>ganze Zahl</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/table/proposals.py" line="+56"/>
+        <location filename="../../app/sfumato/engine/table/proposals.py" line="+59"/>
         <source>Its name says that it tells who somebody is.</source>
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="-173"/>
+        <location line="-194"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+181"/>
+        <location line="+202"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -21103,7 +21115,7 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="-183"/>
+        <location line="-204"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
@@ -21123,7 +21135,12 @@ Rückgabewerte:
         <translation>Fast jede Zeile hat einen eigenen Wert: Wer ihn kennt, findet den Datensatz. Lassen Sie die Spalte weg oder teilen Sie sie in Klassen ein.</translation>
     </message>
     <message>
-        <location line="+239"/>
+        <location line="+9"/>
+        <source>It looks like an answer to a questionnaire, which others hardly know: mark it as sensitive if nobody may learn it about a person.</source>
+        <translation>Sie sieht aus wie eine Antwort auf einen Fragebogen, die andere kaum kennen: Kennzeichnen Sie sie als sensibel, wenn niemand sie über eine Person erfahren darf.</translation>
+    </message>
+    <message>
+        <location line="+263"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -21163,7 +21180,7 @@ Rückgabewerte:
         <translation>Es sieht nach einer Messung aus, die andere kaum kennen.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="-305"/>
         <source>Others might know this about a person; if nobody can, mark it as insensitive.</source>
         <translation>Andere könnten das über eine Person wissen; wenn das niemand kann, kennzeichnen Sie es als nicht sensibel.</translation>
     </message>
@@ -21456,7 +21473,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/formats/bundles/datapackage.py" line="+119"/>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+110"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="+109"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
     </message>
@@ -21643,7 +21660,7 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-52"/>
+        <location filename="../../app/sfumato/formats/bundles/readme.py" line="-51"/>
         <source>No column of this table was perturbed: count as you would in any table.</source>
         <translation>Keine Spalte dieser Tabelle wurde verfremdet: Zählen Sie wie in jeder Tabelle.</translation>
     </message>
@@ -21658,12 +21675,7 @@ Rückgabewerte:
         <translation>Einzelne Zellen dieser Spalten zeigen `*`, wo sonst zu wenige Datensätze gleich gewesen wären; die Tabelle der Spalten sagt, wie viele. `*` ist ein eigener Wert, kein fehlender: Wer ihn zeigt, kann dort jeden Wert haben, und seltene Werte sind öfter verborgen als häufige. Eine Auszählung innerhalb einer Gruppe lässt solche Datensätze aus.</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <source>The rows are in a random order of this release&apos;s own. A row&apos;s position says nothing about whose it is, and the row at the same position in another release belongs to another record.</source>
-        <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist, und die Zeile an derselben Position einer anderen Freigabe gehört zu einem anderen Datensatz.</translation>
-    </message>
-    <message>
-        <location line="+80"/>
+        <location line="+86"/>
         <source>A generalized table</source>
         <translation>Eine vergröberte Tabelle</translation>
     </message>
@@ -21857,7 +21869,12 @@ Rückgabewerte:
         <translation>**vergröbert** auf Stufe {level} von {highest}</translation>
     </message>
     <message>
-        <location line="-69"/>
+        <location line="-164"/>
+        <source>The rows are in a random order of this release&apos;s own. A row&apos;s position says nothing about whose it is: the row at the same position in another release is anybody&apos;s.</source>
+        <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist: Die Zeile an derselben Position einer anderen Freigabe kann zu jedem Datensatz gehören.</translation>
+    </message>
+    <message>
+        <location line="+95"/>
         <source>Left out: `*` in every row.</source>
         <translation>Weggelassen: `*` in jeder Zeile.</translation>
     </message>
@@ -25452,9 +25469,19 @@ Rückgabewerte:
         <translation>{best} allein hat {attribute}.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+68"/>
+        <location filename="../../app/sfumato/analysis/audit_answers.py" line="+23"/>
+        <source>Nobody holds the most trusted file of each: together they may so learn more than anyone does alone.</source>
+        <translation>Von allen Merkmalen zugleich hat niemand die Datei mit dem höchsten Vertrauen: Zusammen erfahren sie so womöglich mehr als jeder für sich.</translation>
+    </message>
+    <message>
+        <location line="+70"/>
         <source>No file changes anyone&apos;s odds on a record&apos;s value more than {odds}-fold.</source>
         <translation>Keine Datei ändert die Chancen auf den Wert eines Datensatzes um mehr als den Faktor {odds}.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>What a file shows of {key} changes anyone&apos;s odds on its value no more than {odds}-fold.</source>
+        <translation>Was eine Datei von {key} zeigt, ändert die Chancen auf dessen Wert bei niemandem um mehr als das {odds}-Fache.</translation>
     </message>
     <message>
         <location line="+21"/>
@@ -25635,7 +25662,7 @@ Rückgabewerte:
         <translation>{columns} und {more} weitere</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/release/units.py" line="+205"/>
+        <location filename="../../app/sfumato/project/release/units.py" line="-81"/>
         <source>At most this many leave together.</source>
         <translation>Höchstens so viele werden zusammen freigegeben.</translation>
     </message>
@@ -25686,7 +25713,7 @@ Rückgabewerte:
         <translation>Höchstens eine Zeile mit gleichem {unit} wird freigegeben; das gilt daher für alle zusammen.</translation>
     </message>
     <message>
-        <location line="+111"/>
+        <location line="+131"/>
         <source>{column} is sensitive, so it can&apos;t say which rows belong together.</source>
         <translation>{column} ist sensibel und kann daher nicht sagen, welche Zeilen zusammengehören.</translation>
     </message>
@@ -25711,7 +25738,7 @@ Rückgabewerte:
         <translation>Geben Sie eine ganze Zahl ab 1 an.</translation>
     </message>
     <message>
-        <location line="-111"/>
+        <location line="-131"/>
         <source>This is said of one row. At most {rows} {rows:row|rows} with the same {unit} {rows:leaves|leave}, and together they tell no more about it than one row of which this would be said: {one}</source>
         <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit demselben Wert von {unit} {rows:wird|werden} freigegeben, und zusammen verraten sie darüber nicht mehr als eine Zeile, für die gelten würde: {one}</translation>
     </message>
@@ -25721,7 +25748,7 @@ Rückgabewerte:
         <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit demselben Wert von {unit} {rows:wird|werden} freigegeben, und zusammen erhöhen sie die Chancen auf irgendetwas darüber höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location line="+114"/>
+        <location line="+134"/>
         <source>No two rows share {column}, so no rows belong together.</source>
         <translation>Keine zwei Zeilen teilen {column}, daher gehören keine Zeilen zusammen.</translation>
     </message>
@@ -27506,12 +27533,12 @@ Rückgabewerte:
         <location line="+3"/>
         <location line="+9"/>
         <location line="+2"/>
-        <location line="+57"/>
+        <location line="+60"/>
         <source>{before} then, {now} now</source>
         <translation>damals {before}, jetzt {now}</translation>
     </message>
     <message>
-        <location line="-60"/>
+        <location line="-63"/>
         <source>{now} as then, which means another level now</source>
         <translation>{now} wie damals, was eine andere Stufe ist</translation>
     </message>
@@ -27531,7 +27558,7 @@ Rückgabewerte:
         <translation>andere Klassen, oder Datensätze werden anders unterschieden</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+12"/>
         <source>{title} = {value:g}</source>
         <translation>{title} = {value:g}</translation>
     </message>
@@ -27572,12 +27599,17 @@ Rückgabewerte:
         <translation>Es wird berechnet, was {name} bekommt</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/editions/since_release.py" line="-110"/>
+        <location filename="../../app/sfumato/analysis/editions/since_release.py" line="-113"/>
         <source>it was withdrawn on {day}</source>
         <translation>sie wurde am {day} zurückgenommen</translation>
     </message>
     <message>
-        <location line="+99"/>
+        <location line="+70"/>
+        <source>a hunch of {before:.4g} % rises to {after:.4g} % at most</source>
+        <translation>eine Vermutung von {before:.4g} % steigt höchstens auf {after:.4g} %</translation>
+    </message>
+    <message>
+        <location line="+32"/>
         <location line="+18"/>
         <source>unchanged</source>
         <translation>unverändert</translation>
@@ -28748,7 +28780,7 @@ Rückgabewerte:
         <translation>Spalten werden vergröbert</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+201"/>
+        <location filename="../../app/sfumato/ui/panels/releases/approval.py" line="+198"/>
         <location filename="../../app/sfumato/ui/state/projects.py" line="-142"/>
         <source>Checking the passphrase</source>
         <translation>Die Passphrase wird geprüft</translation>
@@ -29256,7 +29288,7 @@ Rückgabewerte:
         <translation>Eine Zahl unter {lowest} oder über {highest} wird freigegeben, als wäre sie diese Grenze.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-29"/>
+        <location filename="../../app/sfumato/engine/mechanisms/promise_words.py" line="-40"/>
         <source>The published bounds multiply anyone&apos;s odds by at most e^ε0.</source>
         <translation>Die veröffentlichten Grenzen erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0.</translation>
     </message>
@@ -29366,7 +29398,7 @@ Rückgabewerte:
         <translation>Wie viel die Grenzen über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0; bei kleinerem ε0 liegen mehr Datensätze außerhalb der Grenzen.</translation>
     </message>
     <message>
-        <location line="+80"/>
+        <location line="+75"/>
         <source>Give a lower bound below the upper one.</source>
         <translation>Geben Sie eine untere Grenze an, die unter der oberen liegt.</translation>
     </message>
@@ -29512,6 +29544,16 @@ Rückgabewerte:
         <translation>Nennen Sie alle, oder entfernen Sie zuerst diesen Eintrag: --remove</translation>
     </message>
     <message>
+        <location line="+247"/>
+        <source>What nobody else can know of a person can leave randomised:</source>
+        <translation>Was niemand sonst über eine Person wissen kann, kann verfremdet hinausgehen:</translation>
+    </message>
+    <message>
+        <location line="+22"/>
+        <source>nobody else can know it of a person: let it leave randomised; may be repeated</source>
+        <translation>niemand sonst kann es über eine Person wissen: verfremdet freigeben; darf wiederholt werden</translation>
+    </message>
+    <message>
         <location filename="../../app/sfumato/analysis/utility/best_matrix.py" line="-11"/>
         <source>With the retention probabilities in force, {before:.1%} of the records keep their value (worth {worth_before}); with the best matrix within the limits, {after:.1%} do (worth {worth_after}).</source>
         <translation>Mit den geltenden Beibehaltungswahrscheinlichkeiten behalten {before:.1%} der Datensätze ihren Wert (so viel wert wie {worth_before}); mit der besten Matrix innerhalb der Grenzen sind es {after:.1%} (so viel wert wie {worth_after}).</translation>
@@ -29567,7 +29609,7 @@ Rückgabewerte:
         <translation>Lassen Sie alle Werte gleich viel zählen, oder geben Sie Anteile an, die ohne die Tabelle bekannt sind.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+21"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="-248"/>
         <source>Nothing protects {columns} together.</source>
         <translation>Nichts schützt {columns} gemeinsam.</translation>
     </message>
@@ -30004,7 +30046,7 @@ Rückgabewerte:
         <translation>{mechanism}: wert {records:,.0f}.</translation>
     </message>
     <message>
-        <location line="+230"/>
+        <location line="+234"/>
         <source>Comparing what protects {names}</source>
         <translation>Es wird verglichen, was {names} schützt</translation>
     </message>
@@ -31321,7 +31363,7 @@ Rückgabewerte:
         <translation>Öffentliche Datei</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location filename="../../app/sfumato/analysis/planning/plan.py" line="+73"/>
         <source>Nothing could be released yet. {after}</source>
         <translation>Noch könnte nichts freigegeben werden. {after}</translation>
     </message>
@@ -31361,7 +31403,7 @@ Rückgabewerte:
         <translation>{recipient}: {told}</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location filename="../../app/sfumato/analysis/planning/safe_plan.py" line="+43"/>
         <source>The project publishes a generalized table, and a plan is one of releases to recipients: whoever has both can tell which perturbed values are true.</source>
         <translation>Das Projekt veröffentlicht eine vergröberte Tabelle, und ein Plan gilt Freigaben an Empfänger: Wer beides hat, erkennt, welche verfremdeten Werte wahr sind.</translation>
     </message>
@@ -31376,7 +31418,12 @@ Rückgabewerte:
         <translation>Was festgelegt ist, wird geprüft</translation>
     </message>
     <message>
-        <location line="+133"/>
+        <location line="+135"/>
+        <source>Sensitive, since nobody else knows it, as you say: {columns}.</source>
+        <translation>Sensibel, da es Ihrer Angabe nach niemand sonst weiß: {columns}.</translation>
+    </message>
+    <message>
+        <location line="+6"/>
         <source>No column is sensitive, so there is nothing to protect.</source>
         <translation>Keine Spalte ist sensibel, also gibt es nichts zu schützen.</translation>
     </message>
@@ -31386,9 +31433,14 @@ Rückgabewerte:
         <translation>Geben Sie dem, was niemand über eine Person erfahren soll, die Rolle sensibel.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+6"/>
         <source>Sensitive, since their names suggest what people keep private: {columns}.</source>
         <translation>Sensibel, da die Namen nach etwas klingen, was Menschen für sich behalten: {columns}.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>Sensitive, since they look like answers to a questionnaire: {columns}.</source>
+        <translation>Sensibel, da sie wie Antworten auf einen Fragebogen aussehen: {columns}.</translation>
     </message>
     <message>
         <location line="+11"/>
@@ -31416,7 +31468,7 @@ Rückgabewerte:
         <translation>Wichtig, damit von ihnen eher als von anderen etwas erhalten bleibt: {columns}.</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+65"/>
         <source>{recipient} {k}</source>
         <translation>{recipient} {k}</translation>
     </message>
@@ -31431,7 +31483,7 @@ Rückgabewerte:
         <translation>Einzelne Zellen werden unterdrückt: Ganze Spalten würden weniger sagen.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+37"/>
         <source>Left out, since nobody would see anything of them: {columns}.</source>
         <translation>Weggelassen, weil niemand etwas von ihnen sähe: {columns}.</translation>
     </message>
@@ -31441,12 +31493,17 @@ Rückgabewerte:
         <translation>Auch weggelassen, weil einzelne Zellen nichts von ihnen sagen würden: {columns}.</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+8"/>
+        <source>Randomised, since nobody would see anything of them otherwise: {columns}.</source>
+        <translation>Verfremdet, da sonst niemand etwas von ihnen sähe: {columns}.</translation>
+    </message>
+    <message>
+        <location line="+29"/>
         <source>Trying remedies for {count} {count:danger|dangers}</source>
         <translation>Abhilfen für {count} {count:Gefahr|Gefahren} werden versucht</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+96"/>
         <source>{recipient} gets {column} at ε = {epsilon:.3g}: beside what is measured of it, its typical level can&apos;t be kept.</source>
         <translation>{recipient} bekommt {column} bei ε = {epsilon:.3g}: Neben dem, was daran gemessen wird, ist die übliche Stufe nicht einzuhalten.</translation>
     </message>
@@ -31486,7 +31543,7 @@ Rückgabewerte:
         <translation>Es wird abgewogen, was Schutz kostet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+40"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+45"/>
         <source>{name}: left: {finding}</source>
         <translation>{name}: offen bleibt: {finding}</translation>
     </message>
@@ -31908,7 +31965,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+123"/>
-        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="+98"/>
+        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="+141"/>
         <source>{deeds}</source>
         <translation>{deeds}</translation>
     </message>
@@ -32910,9 +32967,19 @@ Rückgabewerte:
         <translation>{count:,} sichere {count:Kombination ist minimal: Sie lässt|Kombinationen sind minimal: Sie lassen} sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="-72"/>
+        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="-115"/>
         <source>Treat {columns} as {count:a quasi-identifier|quasi-identifiers} too</source>
         <translation>Auch {columns} als {count:Quasi-Identifikator|Quasi-Identifikatoren} behandeln</translation>
+    </message>
+    <message>
+        <location line="+25"/>
+        <source>Mark {columns} as sensitive, to leave randomised: {figures}</source>
+        <translation>{columns} als sensibel kennzeichnen und verfremdet freigeben: {figures}</translation>
+    </message>
+    <message>
+        <location line="+7"/>
+        <source>Mark {columns} as sensitive, to leave randomised, and drop {others}: {figures}</source>
+        <translation>{columns} als sensibel kennzeichnen und verfremdet freigeben, {others} weglassen: {figures}</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/project/document/recipients.py" line="+116"/>
@@ -32953,7 +33020,7 @@ Rückgabewerte:
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+17"/>
         <source>Looking for rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden gesucht</translation>
     </message>
