@@ -334,7 +334,7 @@ def test_views_are_found_and_counted_in_all_rows(saved, qtbot, path):
     counted = [each.view for each in found]
     assert seen(card, SMALLEST) == [str(each.smallest) for each in counted]
     assert seen(card, SUPPRESSED) == [str(each.suppressed_rows) for each in counted]
-    assert card.problem == ""
+    assert card.problem.text() == ""
     assert card.picture.isVisible()
     card.picture.choose("Public")
     settle(qtbot, session)

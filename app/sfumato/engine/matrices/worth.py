@@ -237,9 +237,7 @@ def design_effect(numbers: Floats, units: Whole) -> float:
 # ----- columns that are coarsened
 
 
-def detail_kept(
-    true: Whole, shown: Whole, weights: Floats | None = None, hidden: Flags | None = None
-) -> float:
+def detail_kept(true: Whole, shown: Whole, hidden: Flags | None = None) -> float:
     """Return what a coarser column keeps: mutual information over the true column's entropy.
 
     With X the true column, Y the shown one and H whether a cell is hidden, the information of
@@ -250,9 +248,7 @@ def detail_kept(
     Parameters
     ----------
     true, shown
-        Codes from 0 of each row, or of each distinct row, shape (n,).
-    weights
-        How many records each stands for; None for one.
+        Codes from 0 of each row, shape (n,).
     hidden
         The cells that are suppressed, shape (n,); None for none.
 
@@ -261,26 +257,25 @@ def detail_kept(
     float
         From 0 (nothing can be told from it) to 1; 1 where the true column is constant.
     """
-    own = _entropy(true, weights)
+    own = _entropy(true)
     if own <= 0.0:
         return 1.0
     share = 1.0
     if hidden is not None:
-        share = 1.0 - float(np.average(hidden, weights=weights))
+        share = 1.0 - float(np.mean(hidden))
         if share <= 0.0:
             return 0.0
         true, shown = true[~hidden], shown[~hidden]
-        weights = None if weights is None else weights[~hidden]
     size = int(shown.max(initial=0)) + 1
     pairs = true.astype(np.int64) * size + shown
     if (int(true.max(initial=0)) + 1) * size > _TABLE:
         pairs = np.unique(pairs, return_inverse=True)[1]
-    told = _entropy(true, weights) + _entropy(shown, weights) - _entropy(pairs, weights)
+    told = _entropy(true) + _entropy(shown) - _entropy(pairs)
     return min(max(share * told / own, 0.0), 1.0)
 
 
-def _entropy(codes: Whole, weights: Floats | None) -> float:
-    counts = np.bincount(codes, weights)
+def _entropy(codes: Whole) -> float:
+    counts = np.bincount(codes)
     shares = counts[counts > 0] / counts.sum()
     return -float(shares @ np.log(shares))
 

@@ -196,7 +196,8 @@ class StepButton(QAbstractButton):
         super().__init__(parent)
         self.name = name
         self._icon_name = icon
-        self._state = PanelState.EMPTY
+        self.state = PanelState.EMPTY
+        """The step's state."""
         self._reason = ""
         self.compact = False
         self.setText(title)
@@ -207,15 +208,10 @@ class StepButton(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)  # drawn anew under the pointer
         self._describe()
 
-    @property
-    def state(self) -> PanelState:
-        """The step's state."""
-        return self._state
-
     def show_state(self, state: PanelState, reason: str = "") -> None:
         """Show another state, with the reason for it as a tip."""
-        if (state, reason) != (self._state, self._reason):
-            self._state, self._reason = state, reason
+        if (state, reason) != (self.state, self._reason):
+            self.state, self._reason = state, reason
             self._describe()
             self.update()
 
@@ -241,8 +237,8 @@ class StepButton(QAbstractButton):
             left = (self.width() - side) / 2
             above = QRectF(left, middle - 0.7 * side, side, side)
             draw_icon(painter, self._icon_name, icon_token, above)
-            if self._state not in (PanelState.EMPTY, PanelState.NONE):
-                state_icon, token = _STATE_ICONS[self._state]
+            if self.state not in (PanelState.EMPTY, PanelState.NONE):
+                state_icon, token = _STATE_ICONS[self.state]
                 below = QRectF(left + 0.15 * side, middle + 0.4 * side, 0.7 * side, 0.7 * side)
                 draw_icon(painter, state_icon, token, below)
             return
@@ -267,10 +263,10 @@ class StepButton(QAbstractButton):
         theme = current_theme()
         style = theme.style
         left, sign = 24 + scaled(20), scaled(14)
-        if self._state is not PanelState.NONE:
-            state_icon, token = _STATE_ICONS[self._state]
+        if self.state is not PanelState.NONE:
+            state_icon, token = _STATE_ICONS[self.state]
             draw_icon(painter, state_icon, token, QRectF(left, scaled(28), sign, sign))
-        strong = self._state is PanelState.ATTENTION
+        strong = self.state is PanelState.ATTENTION
         colours = (style.text, style.caution if strong else theme.quiet)
         for line, colour in zip(self.painted_texts(), colours, strict=False):
             draw_text(painter, line.area, line.text, line.face, colour)
@@ -281,9 +277,9 @@ class StepButton(QAbstractButton):
             return []
         left, sign = 24 + scaled(20), scaled(14) + Space.TIGHT
         width = self.width() - left - Space.INSIDE
-        name, state = self.text(), state_word(self._state)
+        name, state = self.text(), state_word(self.state)
         face = font(TextSize.BODY, strong=self.isChecked())
-        if self._state is PanelState.NONE:
+        if self.state is PanelState.NONE:
             return [PaintedText(name, face, QRectF(left, 0, width, self.height()), self.toolTip())]
         above = QRectF(left, scaled(7), width, scaled(20))
         below = QRectF(left + sign, scaled(26), width - sign, scaled(18))
@@ -293,7 +289,7 @@ class StepButton(QAbstractButton):
         ]
 
     def _describe(self) -> None:
-        word = state_word(self._state)
+        word = state_word(self.state)
         words = f"{self.text()}: {word}" if word else self.text()
         self.setAccessibleName(words)
         self.setAccessibleDescription(self._reason)
@@ -317,7 +313,8 @@ class Rail(QFrame):
         super().__init__(parent)
         self.setProperty("look", "rail")
         self.setAccessibleName(self.tr("Steps of the work"))
-        self._compact = False
+        self.compact = False
+        """Whether the icons stand alone."""
         self.project = ElidedLabel("", "strong")
         self.saved = ElidedLabel("", "small")
         self._head = QWidget(self)
@@ -343,19 +340,14 @@ class Rail(QFrame):
         fill(layout, None, self._toggle)
         self.set_compact(False)
 
-    @property
-    def compact(self) -> bool:
-        """Whether the icons stand alone."""
-        return self._compact
-
     def fold(self) -> None:
         """Turn to icons alone, or back to names and states with them."""
-        self.set_compact(not self._compact)
+        self.set_compact(not self.compact)
 
     def set_compact(self, compact: bool) -> None:
         """Show icons alone, or names and states with them."""
-        changed = compact != self._compact
-        self._compact = compact
+        changed = compact != self.compact
+        self.compact = compact
         self.setFixedWidth(scaled(NARROW if compact else WIDE))
         self._head.setVisible(not compact)
         for step in self._steps.values():

@@ -93,18 +93,14 @@ class DropHint(QWidget):
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
-        self._text = ""
+        self.text = ""
+        """What is said."""
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
-    @property
-    def text(self) -> str:
-        """What is said."""
-        return self._text
-
     def show_text(self, text: str) -> None:
         """Cover the window with a text."""
-        self._text = text
+        self.text = text
         window = self.parentWidget()
         if window is not None:
             self.setGeometry(window.rect())
@@ -125,4 +121,4 @@ class DropHint(QWidget):
         painter.drawRoundedRect(edge, Space.RADIUS * 2, Space.RADIUS * 2)
         painter.setPen(QColor(theme.style.text))
         painter.setFont(font(TextSize.HEADING, strong=True))
-        painter.drawText(edge, Qt.AlignmentFlag.AlignCenter, self._text)
+        painter.drawText(edge, Qt.AlignmentFlag.AlignCenter, self.text)

@@ -271,7 +271,8 @@ class Histogram(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._summary: NumberSummary | None = None
-        self._edges: tuple[float, ...] = ()
+        self.edges: tuple[float, ...] = ()
+        """The edges that are drawn."""
         self.setAccessibleName(self.tr("Distribution of the numbers"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
@@ -289,7 +290,7 @@ class Histogram(QWidget):
         edges
             The bins' edges, increasing; none where it has no bins.
         """
-        self._summary, self._edges = summary, tuple(edges)
+        self._summary, self.edges = summary, tuple(edges)
         self.setAccessibleDescription("" if summary is None else self._told(summary))
         self.update()
 
@@ -302,19 +303,14 @@ class Histogram(QWidget):
             for low, high, count in bars
             if count
         ]
-        if self._edges:
-            edges = ", ".join(map(show_value, self._edges))
+        if self.edges:
+            edges = ", ".join(map(show_value, self.edges))
             told.append(self.tr("Bins end at {edges}").format(edges=edges))
         return "; ".join(told)
 
-    @property
-    def edges(self) -> tuple[float, ...]:
-        """The edges that are drawn."""
-        return self._edges
-
     def _span(self, summary: NumberSummary) -> tuple[float, float]:
-        low = min((summary.edges[0], *self._edges[:1]))
-        high = max((summary.edges[-1], *self._edges[-1:]))
+        low = min((summary.edges[0], *self.edges[:1]))
+        high = max((summary.edges[-1], *self.edges[-1:]))
         return (low, high) if high > low else (low - 0.5, low + 0.5)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -359,7 +355,7 @@ class Histogram(QWidget):
         painter.setFont(font(TextSize.SMALL, tabular=True))
         metrics = painter.fontMetrics()
         taken = -1e9
-        for edge in self._edges:
+        for edge in self.edges:
             x = across(edge)
             painter.setPen(QPen(QColor(style.released), 1.5))
             painter.drawLine(int(x), int(area.top()), int(x), int(area.bottom() + 3))

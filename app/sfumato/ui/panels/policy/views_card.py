@@ -251,8 +251,8 @@ class ViewsCard(Card):
             tr("Count all rows of the long table; from then on, after every change")
         )
         self._build()
-        say(self._problem, "")
-        say(self._note, "")
+        say(self.problem, "")
+        say(self.followed, "")
 
     def _build(self) -> None:
         self.model = ViewsModel(self)
@@ -269,12 +269,12 @@ class ViewsCard(Card):
             " column more finely, so a group sees no more than the finest view."
         )
         about = label(words, "muted", wrap=True)
-        self._problem = label("", "danger", wrap=True)
-        self._problem.setObjectName("problem")
-        self._note = label("", "muted", wrap=True)
-        self._kept = label("", wrap=True)
+        self.problem = label("", "danger", wrap=True)
+        self.problem.setObjectName("problem")
+        self.followed = label("", "muted", wrap=True)
+        self.kept = label("", wrap=True)
         self._virtual_head = label(tr("All recipients together"), "strong")
-        self._virtual, self._gets = label("", wrap=True), label("", "muted", wrap=True)
+        self.virtual, self.gets = label("", wrap=True), label("", "muted", wrap=True)
         self.picture = ViewsPicture(self.session, self)
         self.picture.moved.connect(self._move)
         words = tr("What is suppressed where too few are alike")
@@ -287,38 +287,13 @@ class ViewsCard(Card):
         title = label(tr("Quasi-identifiers"), "heading")
         heading = (title, self.propose, self.find_levels, self.count_rows)
         self.body.addLayout(FlowLayout(*heading, apart=1))
-        together = (self._virtual_head, self._virtual, self._gets)
-        self._proposed = label("", "muted", wrap=True)
+        together = (self._virtual_head, self.virtual, self.gets)
+        self.proposed = label("", "muted", wrap=True)
         self.state_k = button(tr("State these"), self._state_k, "quiet")
-        self._offer = boxed(row(self._proposed, self.state_k, wide=0))
+        self._offer = boxed(row(self.proposed, self.state_k, wide=0))
         # What can't be done is said below the buttons; the table may be longer than a screen.
-        self.put(self._problem, self._kept, about, self.table, self._offer)
-        self.put(self._hiding, self.importance, self._note, *together, self.picture)
-
-    @property
-    def kept(self) -> str:
-        """What is said of the columns that are kept, and of those that are not."""
-        return self._kept.text()
-
-    @property
-    def problem(self) -> str:
-        """What is said to be wrong."""
-        return self._problem.text()
-
-    @property
-    def proposed(self) -> str:
-        """Which k is proposed for whom; empty where everybody has one."""
-        return self._proposed.text() if self._offer.isVisible() else ""
-
-    @property
-    def followed(self) -> str:
-        """Who had to follow the last change."""
-        return self._note.text()
-
-    @property
-    def virtual(self) -> str:
-        """What is said of the virtual recipient; empty where one order of trust holds."""
-        return "\n".join(filter(None, (self._virtual.text(), self._gets.text())))
+        self.put(self.problem, self.kept, about, self.table, self._offer)
+        self.put(self._hiding, self.importance, self.followed, *together, self.picture)
 
     def go_to(self, column: str, recipient: str) -> bool:
         """Choose the level at which a recipient sees a column; return whether there is one.
@@ -360,7 +335,7 @@ class ViewsCard(Card):
         asked = (basis, views, document.importance, finest)
         if asked != self._asked:
             self._found, self._seen_together = (), None
-            say(self._kept, "")
+            say(self.kept, "")
         self._show()
         quick = table is None or table.fits
         wanted = quick or table is self._read
@@ -427,13 +402,13 @@ class ViewsCard(Card):
             ks=ks,
             share=percent(proposed_share(offered.values(), 1 if table is None else table.rows)),
         )
-        self._proposed.setText(words)
+        self.proposed.setText(words)
         self._lay_out()
         together = self._together
         self._virtual_head.setVisible(together is not None)
         nobody = tr("No recipient is trusted most with everything.")
-        say(self._virtual, f"{nobody} {typeset(together.sentence)}" if together is not None else "")
-        say(self._gets, "\n".join(map(typeset, together.gets)) if together is not None else "")
+        say(self.virtual, f"{nobody} {typeset(together.sentence)}" if together is not None else "")
+        say(self.gets, "\n".join(map(typeset, together.gets)) if together is not None else "")
 
     def _lay_out(self) -> None:
         """Give the names the room that the recipients leave, and the table that of all rows."""
@@ -469,10 +444,10 @@ class ViewsCard(Card):
 
     def _take(self, found: _Counted) -> None:
         self._found, self._seen_together, told = found
-        say(self._kept, "\n".join(map(typeset, told)))
+        say(self.kept, "\n".join(map(typeset, told)))
         self.refresh()
         problems = dict.fromkeys(typeset(e.problem) for e in self._found if e.problem)
-        say(self._problem, "\n".join(problems))
+        say(self.problem, "\n".join(problems))
 
     def _stopped(self, asked: tuple[object, ...], job: Job) -> None:
         """Offer to count a long table again, where the person stopped it."""
@@ -482,7 +457,7 @@ class ViewsCard(Card):
             self.refresh()
 
     def _refuse(self, error: SfumatoError) -> None:
-        say(self._problem, error_words(error))
+        say(self.problem, error_words(error))
 
     # ----- what the person does
 
@@ -508,7 +483,7 @@ class ViewsCard(Card):
         self._say_no_problem()
         names = ", ".join(dict.fromkeys(followed))
         said = tr("{names} followed, so that the chain holds.", names=names) if names else ""
-        say(self._note, said)
+        say(self.followed, said)
         self.session.edit(tr("Change what recipients see"), document)
 
     def _point(self, index: Index) -> None:
@@ -560,7 +535,7 @@ class ViewsCard(Card):
         self.find_levels.setFocus()
 
     def _say_no_problem(self) -> None:
-        say(self._problem, "")
+        say(self.problem, "")
 
     def _find(self) -> None:
         session, table = self.session, self.session.source

@@ -89,10 +89,7 @@ class ColumnList(QListWidget):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take names, and leave everything else to the window."""
-        if event.mimeData().hasFormat(KIND):
-            event.acceptProposedAction()
-        else:
-            event.ignore()
+        self.dragMoveEvent(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         """Take names wherever they are held."""
