@@ -104,6 +104,7 @@ def test_editions_differ_by_groups_with_enough_values_whoever_came_left_or_chang
     assert "This is edition 3 of the table." in readme
     assert "7 of the 37 records are counterfeits that belong to nobody" in readme
     assert "can narrow nobody's value to fewer than 2 values" in readme
+    assert "Counts are exact for the records in this file" in readme  # not of who is in the table
     assert "looks like at least 2 others, counterfeits included" in readme
     assert line.run("verify", third, "--project", clinic.project) == ExitCode.OK, line.output
     assert "All 37 records are of those that entered until this edition." in line.output
