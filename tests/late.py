@@ -17,4 +17,6 @@ class LateModule:
         self._name = name
 
     def __getattr__(self, wanted: str) -> Any:
+        if wanted.startswith("_"):  # pytest asks of all that is named whether it is a test
+            raise AttributeError(wanted)
         return getattr(pytest.importorskip(self._name), wanted)

@@ -104,7 +104,7 @@ def check_same(wanted, found):
 
 
 @pytest.mark.turns(4)
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("facts", FACTS)
 def test_a_person_is_found_in_parts_as_in_the_whole_table(ward, case, facts):

@@ -365,6 +365,8 @@ def test_what_is_counted_of_a_release_fitted_to_an_adopted_one_is_in_its_file(li
             assert each["observed"] == (shown[here] == "flu").sum()
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_what_other_holders_tables_leave(opened, line, material):
     page = opened(DiversityPage)
     found = asked(line, "others", line.project, "--with-ours")

@@ -73,7 +73,7 @@ def workshop(tmp_path: Path) -> Workshop:
     return made
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 @pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
 def test_a_release_that_does_not_fit_leaves_nothing_and_can_be_made_elsewhere(

@@ -30,6 +30,7 @@ def test_an_input_can_be_made_again_from_its_seed_and_number():
     assert mutated(SEED, 0) != mutated(SEED + 1, 0)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_inputs_that_a_campaign_starts_from_are_read(tmp_path, kind):
     assert {outcome(kind, content, tmp_path) for content in seeds(kind)} == {"read"}

@@ -45,6 +45,8 @@ def released(line):
     return table.set_index("record")["illness"], made
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_files_follow_the_chain_that_their_packages_describe(released):
     truth, ((upper, told, first), (lower, also_told, second)) = released
     drawn = np.array(told["replacement_distribution"])

@@ -53,6 +53,8 @@ def chi_square(seen, law):
     return (((seen - law) ** 2 / law).sum() - freedom) / math.sqrt(2 * freedom)
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_the_files_follow_the_law_and_the_odds_that_their_packages_describe(released):
     """The noise, and each jump, by the definition: nothing of the engine is used."""
     truth, made = released

@@ -44,7 +44,7 @@ def test_it_releases_the_same_bytes_as_then(older):
     assert data.read_bytes() == (KEPT / "released.csv").read_bytes()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["1000", "0"])
 def test_what_would_be_read_otherwise_is_told_once_and_kept(older, memory):
     assert older.run("check", project(older), "--memory", memory) == ExitCode.OK, older.remarks

@@ -155,7 +155,7 @@ PLOTS = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("look", STYLES)
 @pytest.mark.parametrize("name", PLOTS)
 def test_every_plot_is_a_sentence_with_data_and_answers_the_pointer(name, look):

@@ -66,7 +66,7 @@ def drawn(build, style=STYLES["light"]):
     return figure
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", BUILDERS)
 @pytest.mark.parametrize("look", STYLES)
 def test_they_draw_in_both_looks_with_a_sentence_and_values_under_the_pointer(name, look):

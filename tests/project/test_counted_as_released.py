@@ -98,7 +98,7 @@ def classes_in(made, form):
     return sorted(Counter(column).values())
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("kind", "in_parts", "version"),

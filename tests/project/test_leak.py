@@ -284,7 +284,7 @@ def named(report):
     return [report.name_of(suspect) for suspect in report.traced.sources]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_file_with_other_names_is_traced_and_what_was_matched_is_told(project, tmp_path, change):
     path = release(project, tmp_path / "out", "Institute B")

@@ -96,6 +96,7 @@ def test_every_class_of_a_file_has_k_records_a_star_being_a_value(exported):
         assert own <= share * cells.size
 
 
+@pytest.mark.few(3)
 def test_every_file_s_rows_are_a_function_of_the_more_trusted_file_s_rows(exported):
     public, files = exported.public, exported.files
     for more, less in itertools.combinations(ASKED, 2):
@@ -105,6 +106,7 @@ def test_every_file_s_rows_are_a_function_of_the_more_trusted_file_s_rows(export
         assert not (starred(before, public) & ~starred(after, public)).to_numpy().any()
 
 
+@pytest.mark.few(3)
 def test_some_cells_are_starred_beside_others_that_are_shown(exported):
     partly = [
         starred(file, exported.public).any(axis=1) & ~starred(file, exported.public).all(axis=1)
@@ -113,6 +115,7 @@ def test_some_cells_are_starred_beside_others_that_are_shown(exported):
     assert any(each.any() for each in partly)
 
 
+@pytest.mark.few(3)
 def test_files_are_verified_and_recipients_told_how_many_cells_are_starred(exported):
     assert exported.held
     for name, package in exported.packages.items():
@@ -144,6 +147,7 @@ def ward():
     return table, decided(table.frame, key, public, sensitive)
 
 
+@pytest.mark.few(3)
 def test_the_group_that_the_readme_names_is_the_one_that_most_records_show(exported):
     rows = re.findall(r"^\| (\S+) \| \*\*coarsened\*\* \| (.*) \|$", exported.readme, re.M)
     file = exported.files["Public"]

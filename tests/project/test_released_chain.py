@@ -24,11 +24,12 @@ from sfumato.project.release.release import make_release
 from tests.data import shared_data
 from tests.in_batches import in_batches
 from tests.keyed_hash import pseudonym_by_hand
+from tests.late import LateModule
 from tests.project.making import new_project
 from tests.proposed import proposed_columns
 from tests.samples.tables import companies, households, visits
 
-anonymity = pytest.importorskip("pycanon.anonymity", reason="pyCANON counts the classes")
+anonymity = LateModule("pycanon.anonymity")
 
 ASKED = {"Institute": (1, 0.0, 0.6), "Ministry": (3, 0.02, 0.3), "Public": (15, 0.05, 0.1)}
 """For each recipient, the most trusted first: k, the share of suppressed records, the level."""
@@ -148,6 +149,7 @@ def test_every_column_is_a_function_of_the_more_trusted_file_s_column(exported):
             assert after.groupby(before).nunique().max() == 1
 
 
+@pytest.mark.few(3)
 def test_a_coalition_sees_the_finest_view_and_no_more(exported):
     public, files, _, _ = exported
     for names in (*itertools.combinations(ASKED, 2), tuple(ASKED)):
@@ -158,6 +160,7 @@ def test_a_coalition_sees_the_finest_view_and_no_more(exported):
         assert joint.drop_duplicates().shape[0] == finest.drop_duplicates().shape[0]
 
 
+@pytest.mark.few(3)
 def test_the_order_of_a_file_is_unrelated_to_the_table_s_and_to_another_file_s(exported):
     """Each of six ranks correlated by chance as much as is refused: once in 10⁹ times."""
     table = np.arange(len(exported.rows["Public"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,8 +29,13 @@ SECRETS = (*ILLNESSES, *WORK, "P0007")
 
 
 def a_table(rows: int = ROWS) -> Table:
+    return Table(_frame(rows).copy())
+
+
+@cache
+def _frame(rows: int) -> pd.DataFrame:
     at = np.arange(rows)
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "person": [f"P{i:04d}" for i in at],
             "age": 20 + at % 61,
@@ -39,7 +45,6 @@ def a_table(rows: int = ROWS) -> Table:
             "income": 1000.0 + (at * 37 % 501) / 3,
         }
     )
-    return Table(frame)
 
 
 def levels(illness: float, work: float = 0.5) -> dict[str, dict[str, float]]:

@@ -14,6 +14,8 @@ from sfumato.ui.panels.audit.pages.person import PersonPage
 from tests.ui.clinic import clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
 
 COMPUTING = ("analysis", "engine", "plots", "project/release", "project/publication", "report")
+COMPARING = "engine/core/frozen.py"
+"""Whether two documents are the same is no computation, whoever asks."""
 RAIL = {"step", "state", "has_material"}
 """What tells how far the steps are, and which pages there are: that is always in sight."""
 
@@ -74,7 +76,7 @@ class Watch:
 
     def _note(self, frame, event, _argument):
         _, _, room = frame.f_code.co_filename.partition("/sfumato/")
-        if event != "call" or not room.startswith(COMPUTING):
+        if event != "call" or not room.startswith(COMPUTING) or room == COMPARING:
             return
         found = set()
         while frame is not None:

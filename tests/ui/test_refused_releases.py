@@ -33,6 +33,8 @@ def refusals(panel):
     return [message for message in panel.messages.messages if message.kind is MessageKind.DANGER]
 
 
+@pytest.mark.slow
+@pytest.mark.turns(1)
 def test_many_refusals_are_one_message_that_names_everybody(qtbot, released):
     release(qtbot, released)
     (refusal,) = refusals(released)

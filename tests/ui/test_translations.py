@@ -240,7 +240,6 @@ def test_what_a_panel_shows_is_translated(spoken_there, tmp_path, name):
     assert list(_arranged(name, tmp_path)) == []
 
 
-@pytest.mark.turns(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_a_panel_shows_in_other_states_is_translated(spoken_there, tmp_path, name):

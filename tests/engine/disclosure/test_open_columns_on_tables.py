@@ -43,7 +43,7 @@ def opened(frame, names):
     return columns, pd.get_dummies(frame[list(names)]).to_numpy(np.float64)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_values_are_guessed_as_often_as_a_forest_guesses_them(name):
     make, public, sensitive = TABLES[name]

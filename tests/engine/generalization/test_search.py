@@ -61,6 +61,7 @@ def test_the_search_finds_what_brute_force_finds(kind, suppression, table, choic
     assert found.safe_count == safe.sum()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @given(table=coded_tables(), share=st.sampled_from([0.1, 0.3, 0.8]), several=st.integers(0, 3))
 @settings(max_examples=tried(25), deadline=None)

@@ -47,7 +47,7 @@ def test_errors_fall_with_p_and_size_and_protection_costs_a_little() -> None:
     assert at_start.exact > at_start.published
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["blind", "published"])
 def test_each_mode_costs_what_its_curve_says_at_that_place(sampling: str) -> None:
     frame, codes = crowd()
