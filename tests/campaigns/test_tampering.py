@@ -156,7 +156,7 @@ def test_untouched_it_opens_and_finishes_what_was_interrupted(ground):
         assert len(project.recovered) == 1
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TABLES)
 def test_another_value_in_any_cell_is_refused(ground, name):
     content = ground.path.read_bytes()

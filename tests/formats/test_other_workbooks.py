@@ -163,6 +163,7 @@ def test_formulas_of_an_old_workbook_that_nobody_computed_are_told(tmp_path):
     assert (note.caution, note.count) == (True, 3)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("ending", ["", ".xlsx", ".csv"])
 def test_it_is_known_by_its_contents_and_read_as_shown(tmp_path, kind, ending):

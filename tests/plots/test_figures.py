@@ -76,7 +76,7 @@ def test_every_plot_tells_its_values_under_the_pointer(name):
     assert figure.region_at(-5, -5) is None
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", BUILDERS)
 def test_the_headline_is_wrapped_and_never_covers_the_axes(name):
     figure = BUILDERS[name](STYLES["light"])

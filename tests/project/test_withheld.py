@@ -103,7 +103,7 @@ def bundle(project, frame, folder, form, labels=None):
     return {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.turns(4)
 @pytest.mark.parametrize(("kind", "form"), crossed([*COLUMNS], FORMATS))
 def test_rows_that_stay_behind_leave_no_trace(tmp_path, kind, form):

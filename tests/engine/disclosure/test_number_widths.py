@@ -53,6 +53,7 @@ def guesses_of(shown, spread, numbers, width):
     }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("level", [0.25, 1.0, 4.0])
 def test_no_attacker_tells_a_skewed_column_more_closely_than_is_said(level):
     numbers = companies()

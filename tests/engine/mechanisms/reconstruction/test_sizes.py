@@ -77,7 +77,7 @@ def test_how_many_are_drawn_of_a_group_does_not_depend_on_the_sizes_of_others(li
         assert sizes_of(limits, [size - 1, 1]).tolist() == [drawn]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("delta", [0.1, 0.17, 0.3])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 8])
 def test_blindly_the_promise_holds_for_whatever_a_group_holds_and_for_no_larger_draw(size, delta):
