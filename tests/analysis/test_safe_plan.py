@@ -284,6 +284,18 @@ def test_a_plan_can_be_stopped(tmp_path):
     assert told
 
 
+def test_weighing_what_single_cells_keep_can_be_stopped_between_any_two_views(tmp_path):
+    document, table = opened(visits())
+    path, told = tmp_path / "made.sfumato", []
+    tried = "Trying what single cells would keep"
+    watching = Callback(lambda _fraction, text: told.append(text), lambda: told.count(tried) > 4)
+    with (
+        ProjectFile.create(path, PASSPHRASE, document, cost=CHEAP, clock=noon) as project,
+        pytest.raises(Cancelled),
+    ):
+        propose_plan(document, in_batches(table), project.keys, (), watching)
+
+
 @pytest.mark.parametrize(
     ("ks", "rows", "share"),
     [([5, 20], 100_000, 0.01), ([5, 20], 400, 0.05), ([5, 20], 1_999, 0.02), ([5, 20], 50, 0.01)],

@@ -484,9 +484,21 @@ def test_rows_that_are_suppressed_are_told_in_the_cell(qtbot, panel):
     document = replace(document, recipients=(replace(first, view=view), *others))
     board = opened(qtbot, panel, document)
     hidden = board.model.hidden(cell(board, "age", "Clinic A"))
-    if hidden:
+    if hidden.rows:
         said = cell_at(board, "age", "Clinic A").data(READ)
-        assert f"suppressed in {hidden} rows" in said
+        assert f"suppressed in {hidden.rows} rows" in said
+
+
+def test_a_column_that_is_mostly_suppressed_shows_no_example_of_what_hardly_leaves(qtbot, panel):
+    board = opened(qtbot, panel)
+    exact = cell(board, "age", "Clinic A")
+    shown = replace(board.model._gauges["Clinic A"], hidden={"age": 9}, of=10)
+    board.model._gauges["Clinic A"] = shown
+    index = cell_at(board, "age", "Clinic A")
+    assert index.data() == "*"
+    assert board.model.word(index) == "* in 9 of 10 rows"
+    assert "suppressed in 9 of 10 rows, else exact" in index.data(READ)
+    assert cell(board, "age", "Clinic A").trust == pytest.approx(0.1 * exact.trust)
 
 
 @pytest.mark.slow
@@ -496,7 +508,7 @@ def test_a_column_whose_every_cell_is_suppressed_is_left_out_and_not_exact(qtbot
     view = ViewRule(k=5, suppression=1.0, cells=True)
     document = replace(document, recipients=(replace(first, view=view), *others))
     board = opened(qtbot, panel, document, UNIQUE)
-    assert board.model.hidden(cell(board, "age", "Clinic A")) == UNIQUE
+    assert board.model.hidden(cell(board, "age", "Clinic A")).rows == UNIQUE
     index = cell_at(board, "age", "Clinic A")
     assert index.data(READ) == "Clinic A, age: left out"
     assert (index.data(), board.model.word(index)) == ("–", "left out")

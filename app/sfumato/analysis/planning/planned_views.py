@@ -38,6 +38,8 @@ _TRIED: Final = (0.1, 0.2)
 _LEAST_TRUSTED: Final = 2.0
 """So many times the share goes to whoever is trusted least, whose classes are larger."""
 
+_TRYING: Final = "Trying what single cells would keep"
+
 LooksAt = Callable[[Document], tuple[Document, ShownColumns, Mapping[str, Attribute]]]
 
 
@@ -64,25 +66,39 @@ def views_keeping_most(
     """
     if len(quasi_identifiers(document)) > FEW_COLUMNS or rows.rows > MOST_ROWS:
         return document, False
-    now = _kept(document, looked)
+    now = _kept(document, _watched(looked, context, 0.0))
     better: list[tuple[tuple[int, float], Document]] = []
     for share, part in one_by_one(context, _TRIED):
         if any(not hidden for (hidden, _), _ in better):
             break
-        part.report(0.0, "Trying what single cells would keep")
+        part.report(0.0, _TRYING)
         other = with_cells(document, True)
         for each in document.recipients:
             last = each is document.recipients[-1] and len(document.recipients) > 1
             own = share * _LEAST_TRUSTED if last else share
             other = with_statement(other, each.name, suppression=own)
         with suppress(SfumatoError):
-            tried = _showing_all(find_views(other, rows, part, evenly=True), looked)
-            kept = _kept(tried, looked)
+            watched = _watched(looked, part, 1.0)
+            tried = _showing_all(find_views(other, rows, part, evenly=True), watched)
+            kept = _kept(tried, watched)
             better += [(kept, tried)] if kept > now else []
     for _, tried in sorted(better, key=lambda one: one[0], reverse=True):
-        if can_be_released(tried, looked):
+        if can_be_released(tried, _watched(looked, context, 1.0)):
             return tried, True
     return document, False
+
+
+def _watched(looked: LooksAt, context: Context, fraction: float) -> LooksAt:
+    """Look at documents as before, and let whoever waits stop the work each time.
+
+    Which cells are suppressed is found anew for each: by many columns, a second's work.
+    """
+
+    def look(document: Document) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
+        context.report(fraction, _TRYING)
+        return looked(document)
+
+    return look
 
 
 def _showing_all(document: Document, looked: LooksAt) -> Document:

@@ -18,7 +18,9 @@ from sfumato.ui.look.theme import font, themes
 from sfumato.ui.look.wording import spoken, typeset, value_name
 from sfumato.ui.panels.policy.board.words import (
     GROUPS,
+    NOT_STARRED,
     GaugeText,
+    StarredRows,
     cell_said,
     cell_text,
     cell_word,
@@ -183,9 +185,11 @@ class BoardModel(QAbstractTableModel):
             return None
         cell = line.cells[column - 1]
         gauges = self._gauges.get(cell.recipient)
-        if gauges is None or cell.column not in gauges.untold:
-            return cell
-        return replace(cell, leaves=Leaves.LEFT_OUT, trust=0.0)  # suppressed in every row
+        if gauges is not None and cell.column in gauges.untold:
+            return replace(cell, leaves=Leaves.LEFT_OUT, trust=0.0)  # suppressed in every row
+        hidden = self.hidden(cell)
+        left = 1.0 - hidden.rows / hidden.of if hidden.mostly else 1.0
+        return replace(cell, trust=cell.trust * left)
 
     def place_of(self, name: str, recipient: str = "") -> tuple[int, int]:
         """Return where a column stands, and a recipient; −1 for what is not in sight."""
@@ -203,10 +207,13 @@ class BoardModel(QAbstractTableModel):
                 return ""
         return line.spec.name if isinstance(line, BoardRow) else ""
 
-    def hidden(self, cell: BoardCell) -> int:
+    def hidden(self, cell: BoardCell) -> StarredRows:
         """Return in how many rows a cell's column is suppressed."""
         gauges = self._gauges.get(cell.recipient)
-        return 0 if gauges is None else gauges.hidden.get(cell.column, 0)
+        if gauges is None:
+            return NOT_STARRED
+        rows = gauges.hidden.get(cell.column, 0)
+        return StarredRows(rows, 0 if gauges.by_unit else gauges.of)
 
     def gauges(self, section: int) -> tuple[GaugeText, ...]:
         """Return what is told above a recipient."""
@@ -239,14 +246,15 @@ class BoardModel(QAbstractTableModel):
 
     def _told(self, cell: BoardCell, role: int) -> str | None:
         if role == _ROLES.DisplayRole:
-            return value_name(cell_text(cell))
+            return value_name(cell_text(cell, self.hidden(cell)))
         if role == _ROLES.AccessibleTextRole:
             return cell_said(cell, self.hidden(cell))
         if role == _ROLES.AccessibleDescriptionRole:
             return self._why(cell)
         if role == _ROLES.ToolTipRole:
-            told = f"{cell.column}: {effect_of(cell, self.hidden(cell))}"
-            return "\n".join(filter(None, (cell_text(cell), told, self._why(cell))))
+            hidden = self.hidden(cell)
+            told = f"{cell.column}: {effect_of(cell, hidden)}"
+            return "\n".join(filter(None, (cell_text(cell, hidden), told, self._why(cell))))
         return None
 
     def word(self, index: Index) -> str:

@@ -53,6 +53,21 @@ GROUPS: Final = {
 """The same of several columns."""
 
 
+class StarredRows(NamedTuple):
+    """In how many rows a column shows "*", and of how many; 0 where that is not known."""
+
+    rows: int = 0
+    of: int = 0
+
+    @property
+    def mostly(self) -> bool:
+        """Whether hardly anybody is told of: an example of what is shown would mislead."""
+        return 2 * self.rows > self.of > 0
+
+
+NOT_STARRED: Final = StarredRows()
+
+
 def value_text(value: object) -> str:
     """Return a value as cells show it, with its label behind it; a dash for none."""
     if isinstance(value, LabelledValue):
@@ -74,7 +89,7 @@ def original_text(row: BoardRow) -> str:
     return value_text(row.example.value)
 
 
-def cell_text(cell: BoardCell) -> str:
+def cell_text(cell: BoardCell, hidden: StarredRows = NOT_STARRED) -> str:
     """Return what stands large in a cell: what the recipient would see of the example."""
     match cell.leaves:
         case Leaves.LEFT_OUT | Leaves.UNDECIDED:
@@ -87,33 +102,40 @@ def cell_text(cell: BoardCell) -> str:
             return f"±\u202f{number(cell.width, 3)}"
         case Leaves.RANDOMISED:
             return "≈"
-    return value_text(cell.after)
+    return "*" if hidden.mostly else value_text(cell.after)
 
 
-def cell_word(cell: BoardCell, hidden: int = 0) -> str:
+def cell_word(cell: BoardCell, hidden: StarredRows = NOT_STARRED) -> str:
     """Return how a column leaves, as it stands below the example."""
     word = tr(str(WORDS[cell.leaves]))
     if not _suppresses(cell, hidden):
         return word
-    return tr("{word}, * in {rows} {rows:row|rows}", word=word, rows=grouped(hidden))
+    rows = grouped(hidden.rows)
+    if hidden.mostly:
+        return tr("* in {rows} of {of} rows", rows=rows, of=grouped(hidden.of))
+    return tr("{word}, * in {rows} {rows:row|rows}", word=word, rows=rows)
 
 
-def _suppresses(cell: BoardCell, hidden: int) -> bool:
-    return hidden > 0 and cell.leaves in (Leaves.EXACT, Leaves.COARSENED)
+def _suppresses(cell: BoardCell, hidden: StarredRows) -> bool:
+    return hidden.rows > 0 and cell.leaves in (Leaves.EXACT, Leaves.COARSENED)
 
 
-def cell_said(cell: BoardCell, hidden: int = 0) -> str:
+def cell_said(cell: BoardCell, hidden: StarredRows = NOT_STARRED) -> str:
     """Return a cell in a sentence, as a screen reader says it."""
     name = cell.column.replace("_", " ")
     return f"{cell.recipient}, {name}: {effect_of(cell, hidden)}"
 
 
-def effect_of(cell: BoardCell, hidden: int = 0) -> str:
+def effect_of(cell: BoardCell, hidden: StarredRows = NOT_STARRED) -> str:
     """Return what becomes of a column for a recipient, in words."""
     word = tr(str(WORDS[cell.leaves]))
     if _suppresses(cell, hidden):
-        rows = grouped(hidden)
-        word = tr("{word}, suppressed in {rows} {rows:row|rows}", word=word, rows=rows)
+        rows, of = grouped(hidden.rows), grouped(hidden.of)
+        word = (
+            tr("suppressed in {rows} of {of} rows, else {word}", word=word, rows=rows, of=of)
+            if hidden.mostly
+            else tr("{word}, suppressed in {rows} {rows:row|rows}", word=word, rows=rows)
+        )
     match cell.leaves:
         case Leaves.RANDOMISED if cell.share is not None:
             return tr(
