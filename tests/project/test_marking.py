@@ -81,7 +81,8 @@ def test_the_widest_spacing_that_is_told_is_accepted(count):
     many = replace(ten(), recipients=tuple(Recipient(f"R{i}", levels(0.5)) for i in range(count)))
     with pytest.raises(LevelError) as refused:
         with_spacing(many, 0.05)
-    told = float(refused.value.remedy.split()[-1].rstrip("."))
+    told = float(str(refused.value.details["most"]))
+    assert f"at most {told:g}: in Audit" in refused.value.remedy
     assert min(levels_of(with_spacing(many, told))) >= 0.25
 
 

@@ -366,7 +366,7 @@ def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
     wait_for_jobs(qtbot, ready.session)
     assert ready.form.progress.currentIndex() == 0
     assert ready.primary.isEnabled()
-    assert texts(ready) == []
+    assert texts(ready) == ["Stopped. Nothing was released."]
     assert not (tmp_path / "releases").exists()
 
 

@@ -508,7 +508,8 @@ def with_marks(document: Document) -> Document:
         raise LevelError(
             "With a spacing of {spacing:g}, the last of {count} recipients would lose more than"
             " half of the level chosen.",
-            "Choose a spacing of at most {most}.",
+            "Choose a spacing of at most {most}: in Audit, by “Whose file is this?”, or as"
+            " level_spacing in a rules file.",
             spacing=document.level_spacing,
             count=len(recipients),
             most=widest_spacing(last),

@@ -163,7 +163,8 @@ def _planned_level(
             raise PolicyError(
                 "With a spacing of {spacing:g}, {recipient} would lose more than half of the"
                 " level chosen.",
-                "Choose a spacing of at most {most}.",
+                "Choose a spacing of at most {most}: in Audit, by “Whose file is this?”, or as"
+                " level_spacing in a rules file.",
                 spacing=document.level_spacing,
                 recipient=recipient.name,
                 most=widest_spacing(recipient.mark),

@@ -459,7 +459,7 @@ class ReleasesPanel(Panel):
             self._tell_stopped()
 
     def _tell_stopped(self) -> None:
-        """Say who has a release though the others were cancelled."""
+        """Say who has a release though the others were cancelled, or that nobody has."""
         made = self.session.steps.releases()[self._earlier :]
         names = [one.recipient for one in made if one.state is ReleaseState.COMPLETED]
         if names:
@@ -470,6 +470,9 @@ class ReleasesPanel(Panel):
                 self.tr("These bundles are whole and stay; the ledger tells of them."),
                 topic="release",
             )
+        else:
+            words = self.tr("Stopped. Nothing was released.")
+            self.tell(MessageKind.INFO, words, topic="release")
 
     def _tell_made(self, made: Made) -> None:
         tell_made(self, made, self._show_folder)
