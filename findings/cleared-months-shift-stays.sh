@@ -11,7 +11,8 @@
 python_with --no-deps cleared==0.4.11 antlr4-python3-runtime==4.13.2 click==8.5.1 colorlog==6.12.0 hydra-core==1.3.8 \
    Jinja2==3.1.6 MarkupSafe==3.0.4 \
   networkx==3.6.1 numpy==2.4.6 omegaconf==2.4.0 packaging==26.4 pandas==2.3.3 python-dateutil==4.0.0 \
-  pytz==2026.6 PyYAML==6.0.4 rich==15.0.0 ruamel.yaml==0.19.1 SQLAlchemy==2.1.9 typer==0.29.2 typing_extensions==4.16.0 tzdata==2026.6 <<'P'
+  pytz==2026.6 PyYAML==6.0.4 rich==15.0.0 ruamel.yaml==0.19.1 SQLAlchemy==2.1.9 typer==0.29.2 \
+  typing_extensions==4.16.0 tzdata==2026.6 <<'P'
 import pandas as pd
 from cleared.config.structure import DeIDConfig, IdentifierConfig, TimeShiftConfig
 from cleared.transformers.temporal import DateTimeDeidentifier

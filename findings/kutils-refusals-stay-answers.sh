@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# kutils 1.70 for R: refusals with a hyphen stay answers where answers are texts, and become missing where they are numbers.
+# kutils 1.70 for R: refusals with a hyphen become missing where they are numbers, and stay answers as texts.
 #
 # A space is put before each hyphen of the codes that are to be missing. A number is read with it all the same;
 # among texts and factors "-9" and "non-response" are looked for as " -9" and "non -response", and not found.
