@@ -727,7 +727,7 @@
 <context>
     <name>BinningEditor</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="+326"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="+322"/>
         <source>Divide the numbers into bins</source>
         <translation>Zahlen in Klassen einteilen</translation>
     </message>
@@ -954,7 +954,7 @@
 <context>
     <name>ColumnLists</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/releases/column_lists.py" line="+135"/>
+        <location filename="../../app/sfumato/ui/panels/releases/column_lists.py" line="+132"/>
         <source>Columns that can be counted by</source>
         <translation>Spalten, nach denen gezählt werden kann</translation>
     </message>
@@ -1625,7 +1625,7 @@
 <context>
     <name>DomainEditor</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="-299"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="-295"/>
         <source>A value that could occur</source>
         <translation>Ein Wert, der vorkommen könnte</translation>
     </message>
@@ -2792,7 +2792,7 @@
 <context>
     <name>Histogram</name>
     <message>
-        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="+48"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="+49"/>
         <source>Distribution of the numbers</source>
         <translation>Verteilung der Zahlen</translation>
     </message>
@@ -2988,7 +2988,7 @@
 <context>
     <name>JobBar</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/frame.py" line="+468"/>
+        <location filename="../../app/sfumato/ui/shell/frame.py" line="+460"/>
         <source>Running work</source>
         <translation>Laufende Arbeiten</translation>
     </message>
@@ -3878,7 +3878,7 @@
 <context>
     <name>Menus</name>
     <message>
-        <location filename="../../app/sfumato/ui/shell/frame.py" line="-339"/>
+        <location filename="../../app/sfumato/ui/shell/frame.py" line="-331"/>
         <source>As the &amp;system</source>
         <translation>Wie das S&amp;ystem</translation>
     </message>
@@ -7050,7 +7050,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gewichte</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+34"/>
         <location filename="../../app/sfumato/ui/panels/policy/entry_page.py" line="+2"/>
         <source>{count} {count:value|values}</source>
         <translation>{count} {count:Wert|Werte}</translation>
@@ -7061,17 +7061,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>wahr bei {count} von 100</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+15"/>
+        <source>* in {rows} of {of} rows</source>
+        <translation>* in {rows} von {of} Zeilen</translation>
+    </message>
+    <message>
+        <location line="+1"/>
         <source>{word}, * in {rows} {rows:row|rows}</source>
         <translation>{word}, * in {rows} {rows:Zeile|Zeilen}</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+19"/>
+        <source>suppressed in {rows} of {of} rows, else {word}</source>
+        <translation>in {rows} von {of} Zeilen unterdrückt, sonst {word}</translation>
+    </message>
+    <message>
+        <location line="+2"/>
         <source>{word}, suppressed in {rows} {rows:row|rows}</source>
         <translation>{word}, in {rows} {rows:Zeile|Zeilen} unterdrückt</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+5"/>
         <source>{word}, the true value in {count} of 100 records</source>
         <translation>{word}, der wahre Wert in {count} von 100 Datensätzen</translation>
     </message>
@@ -7121,12 +7131,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erraten</translation>
     </message>
     <message>
-        <location line="-165"/>
+        <location line="-187"/>
         <source>Identifying or left out</source>
         <translation>Identifizierend oder weggelassen</translation>
     </message>
     <message>
-        <location line="+169"/>
+        <location line="+191"/>
         <source>No randomised column has values that could be guessed right or wrong.</source>
         <translation>Keine verfremdete Spalte hat Werte, die richtig oder falsch erraten werden könnten.</translation>
     </message>
@@ -7352,7 +7362,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die veröffentlichte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+260"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/model.py" line="+268"/>
         <source>Original, {column}: {value}</source>
         <translation>Original, {column}: {value}</translation>
     </message>
@@ -9207,7 +9217,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-194"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-216"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+1"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
@@ -10034,12 +10044,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="+1"/>
-        <location line="+324"/>
+        <location line="+299"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-322"/>
+        <location line="-297"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -10075,7 +10085,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+75"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
@@ -10106,7 +10116,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/ui/panels/policy/board/page.py" line="-6"/>
-        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="-417"/>
+        <location filename="../../app/sfumato/ui/panels/policy/views_card.py" line="-392"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
@@ -10166,7 +10176,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unterdrücken</translation>
     </message>
     <message>
-        <location line="+248"/>
+        <location line="+223"/>
         <source>Suppress single cells</source>
         <translation>Einzelne Zellen unterdrücken</translation>
     </message>
@@ -10494,7 +10504,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+76"/>
         <location line="+200"/>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+99"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+121"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
     </message>
@@ -11043,12 +11053,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erfordert Aufmerksamkeit</translation>
     </message>
     <message>
-        <location line="+133"/>
+        <location line="+129"/>
         <source>Steps of the work</source>
         <translation>Arbeitsschritte</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+40"/>
         <source>Show icons only</source>
         <translation>Nur Symbole zeigen</translation>
     </message>
@@ -11630,7 +11640,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Datenpakete sind vollständig und bleiben; das Freigabeverzeichnis nennt sie.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+4"/>
+        <source>Stopped. Nothing was released.</source>
+        <translation>Angehalten. Es wurde nichts freigegeben.</translation>
+    </message>
+    <message>
+        <location line="+10"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
@@ -11660,12 +11675,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location line="-113"/>
+        <location line="-116"/>
         <source>Each entry is sealed to the one before; none was changed or cut off. A release has an entry where it begins and one where it ends, on one line.</source>
         <translation>Jeder Eintrag ist mit dem vorigen versiegelt; keiner wurde geändert oder abgeschnitten. Eine Freigabe hat einen Eintrag, wo sie beginnt, und einen, wo sie endet, in einer Zeile.</translation>
     </message>
     <message>
-        <location line="+132"/>
+        <location line="+135"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
@@ -16545,7 +16560,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="+154"/>
+        <location filename="../../app/sfumato/ui/panels/attributes/domain.py" line="+149"/>
         <source>An edge of the binning is not a number.</source>
         <translation>Eine Grenze der Klasseneinteilung ist keine Zahl.</translation>
     </message>
@@ -17748,7 +17763,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../app/sfumato/project/document/entry_plan.py" line="+385"/>
+        <location filename="../../app/sfumato/project/document/entry_plan.py" line="+386"/>
         <location filename="../../app/sfumato/project/rules/text.py" line="+259"/>
         <source>Keep one of them.</source>
         <translation>Behalten Sie eine davon.</translation>
@@ -24146,7 +24161,7 @@ Rückgabewerte:
         <translation>Bringen Sie die Datei so zurück, wie sie herausgegeben wurde. An andere Werte angepasste Stufen lägen nicht auf der Leiter dessen, was ihr Inhaber hat.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/project/document/entry_plan.py" line="-251"/>
+        <location filename="../../app/sfumato/project/document/entry_plan.py" line="-252"/>
         <source>{recipient} has no trust level for {entry}.</source>
         <translation>{recipient} hat keine Vertrauensstufe für {entry}.</translation>
     </message>
@@ -24161,7 +24176,7 @@ Rückgabewerte:
         <translation>Bei einem Abstand von {spacing:g} verlöre {recipient} mehr als die Hälfte der gewählten Stufe.</translation>
     </message>
     <message>
-        <location line="+148"/>
+        <location line="+149"/>
         <source>{column} says which rows belong together, and it would be released.</source>
         <translation>{column} sagt, welche Zeilen zusammengehören, und würde freigegeben.</translation>
     </message>
@@ -24898,9 +24913,9 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../app/sfumato/project/document/entry_plan.py" line="-228"/>
-        <source>Choose a spacing of at most {most}.</source>
-        <translation>Wählen Sie einen Abstand von höchstens {most}.</translation>
+        <location filename="../../app/sfumato/project/document/entry_plan.py" line="-229"/>
+        <source>Choose a spacing of at most {most}: in Audit, by “Whose file is this?”, or as level_spacing in a rules file.</source>
+        <translation>Wählen Sie einen Abstand von höchstens {most}: unter Prüfung bei „Wessen Datei ist das?“ oder als level_spacing in einer Regeldatei.</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/disclosure/recipient_traceability.py" line="+79"/>
@@ -32680,7 +32695,7 @@ Rückgabewerte:
         <translation>Schreiben Sie ihn als Jahr-Monat-Tag, etwa 2027-12-31.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/planning/planned_views.py" line="+71"/>
+        <location filename="../../app/sfumato/analysis/planning/planned_views.py" line="+40"/>
         <source>Trying what single cells would keep</source>
         <translation>Probieren, was einzelne Zellen erhielten</translation>
     </message>
