@@ -7061,22 +7061,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>wahr bei {count} von 100</translation>
     </message>
     <message>
-        <location line="+15"/>
-        <source>* in {rows} of {of} rows</source>
-        <translation>* in {rows} von {of} Zeilen</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location line="+16"/>
         <source>{word}, * in {rows} {rows:row|rows}</source>
         <translation>{word}, * in {rows} {rows:Zeile|Zeilen}</translation>
     </message>
     <message>
-        <location line="+19"/>
-        <source>suppressed in {rows} of {of} rows, else {word}</source>
-        <translation>in {rows} von {of} Zeilen unterdrückt, sonst {word}</translation>
-    </message>
-    <message>
-        <location line="+2"/>
+        <location line="+22"/>
         <source>{word}, suppressed in {rows} {rows:row|rows}</source>
         <translation>{word}, in {rows} {rows:Zeile|Zeilen} unterdrückt</translation>
     </message>
@@ -7131,12 +7121,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erraten</translation>
     </message>
     <message>
-        <location line="-187"/>
+        <location line="-188"/>
         <source>Identifying or left out</source>
         <translation>Identifizierend oder weggelassen</translation>
     </message>
     <message>
-        <location line="+191"/>
+        <location line="+64"/>
+        <source>* in {rows} of {of} {of:row|rows}</source>
+        <translation>* in {rows} von {of} {of:Zeile|Zeilen}</translation>
+    </message>
+    <message>
+        <location line="+21"/>
+        <source>suppressed in {rows} of {of} {of:row|rows}, else {word}</source>
+        <translation>in {rows} von {of} {of:Zeile|Zeilen} unterdrückt, sonst {word}</translation>
+    </message>
+    <message>
+        <location line="+107"/>
         <source>No randomised column has values that could be guessed right or wrong.</source>
         <translation>Keine verfremdete Spalte hat Werte, die richtig oder falsch erraten werden könnten.</translation>
     </message>
@@ -9217,7 +9217,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-216"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="-217"/>
         <location filename="../../app/sfumato/ui/panels/policy/mechanisms/per_value/grid.py" line="+1"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
@@ -10504,7 +10504,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+76"/>
         <location line="+200"/>
-        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+121"/>
+        <location filename="../../app/sfumato/ui/panels/policy/board/words.py" line="+122"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
     </message>

@@ -22,6 +22,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.verification.verify import verify_bundle
 from tests.in_batches import in_batches
 from tests.noise import NOISE
+from tests.project.adopting import fits
 from tests.project.making import new_project
 
 ROWS = 3000
@@ -79,7 +80,7 @@ def test_a_release_is_fitted_between_adopted_copies_and_verifies(tmp_path):
     document = settled()
     for path, level in zip(noisy_files(tmp_path, 0.5, 2.0), (0.5, None), strict=True):
         found = examined(document, path, level)
-        assert found.fits
+        assert fits(found)
         document = adopt(document, "age + pay", found)
     assert sorted(file.level for file in adopted_files(document.policy[0].settings)) == [0.5, 2.0]
     with new_project(tmp_path, document) as project:
@@ -96,7 +97,7 @@ def test_copies_that_form_no_ladder_are_told_with_what_they_give_away(tmp_path):
     one, other = noisy_files(tmp_path, 1.0, 1.5, ladder=False)
     document = adopt(settled(), "age + pay", examined(settled(), one, 1.0))
     found = examined(document, other, 1.5)
-    assert not found.fits
+    assert not fits(found)
     assert "Together they leave" in found.damage[0]
 
 

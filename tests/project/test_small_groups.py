@@ -210,7 +210,7 @@ def test_the_guarantee_speaks_of_groups():
     document = protected()
     found = guarantee_of(document, attributes_of(document, table()))
     assert found.complete
-    assert any("alike in age and zip" in sentence for sentence in found.sentences)
+    assert any("alike in age and zip" in each.promise.sentence for each in found.promises)
 
 
 def test_rules_state_it_and_read_it_again():

@@ -112,7 +112,7 @@ def cell_word(cell: BoardCell, hidden: StarredRows = NOT_STARRED) -> str:
         return word
     rows = grouped(hidden.rows)
     if hidden.mostly:
-        return tr("* in {rows} of {of} rows", rows=rows, of=grouped(hidden.of))
+        return tr("* in {rows} of {of} {of:row|rows}", rows=rows, of=grouped(hidden.of))
     return tr("{word}, * in {rows} {rows:row|rows}", word=word, rows=rows)
 
 
@@ -131,10 +131,11 @@ def effect_of(cell: BoardCell, hidden: StarredRows = NOT_STARRED) -> str:
     word = tr(str(WORDS[cell.leaves]))
     if _suppresses(cell, hidden):
         rows, of = grouped(hidden.rows), grouped(hidden.of)
+        starred = {"rows": rows, "of": of, "word": word}
         word = (
-            tr("suppressed in {rows} of {of} rows, else {word}", word=word, rows=rows, of=of)
+            tr("suppressed in {rows} of {of} {of:row|rows}, else {word}", **starred)
             if hidden.mostly
-            else tr("{word}, suppressed in {rows} {rows:row|rows}", word=word, rows=rows)
+            else tr("{word}, suppressed in {rows} {rows:row|rows}", **starred)
         )
     match cell.leaves:
         case Leaves.RANDOMISED if cell.share is not None:
