@@ -262,6 +262,8 @@ class Examined:
         The policy's attributes, by name.
     context
         Progress and cancelling, for checks that take a while.
+    remedies
+        Whether what mends a finding is searched for, which takes longer than to find it.
     """
 
     document: Document
@@ -270,6 +272,7 @@ class Examined:
     columns: ShownColumns
     attributes: Mapping[str, Attribute]
     context: Context = field(repr=False, default_factory=Silent)
+    remedies: bool = True
 
 
 @dataclass(frozen=True)

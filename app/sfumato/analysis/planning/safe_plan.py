@@ -211,9 +211,12 @@ class _Planner:
     def _tell(self, words: str, **details: object) -> None:
         self.steps.append(PlanStep(Sentence(words, **details)))
 
-    def check(self, document: Document, checks: _Checks = CHECKS_OF_ROWS) -> tuple[Readiness, ...]:
+    def check(
+        self, document: Document, checks: _Checks = CHECKS_OF_ROWS, remedies: bool = True
+    ) -> tuple[Readiness, ...]:
         """Return what the check finds in a document, or what some of its checks do."""
-        found = check_rows(*self._looked(document), Silent(), checks=checks)
+        looked = self._looked(document)
+        found = check_rows(*looked, Silent(), checks=checks, remedies=remedies)
         return found.readiness(self._releases, document.accepted)
 
     def _looked(self, document: Document) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
@@ -527,6 +530,8 @@ class _Planner:
                 break
             by_unit = best.document.unit != self.document.unit
             self.document, found = best.document, best.found
+            if standing_in(found):
+                found = self.check(self.document, checks)
             self.taken |= {best.remedy.deed}
             self._tell("{told}.", told=best.remedy.words)
             if best.protecting:
@@ -549,7 +554,8 @@ class _Planner:
         for remedy in remedies:
             try:
                 document, protecting = self._mended(remedy, source, noise)
-                tried.append(_Tried(remedy, document, protecting, self.check(document, checks)))
+                found = self.check(document, checks, remedies=False)
+                tried.append(_Tried(remedy, document, protecting, found))
             except SfumatoError:
                 continue
             if not standing_in(tried[-1].found) and not _drops(remedy):

@@ -115,10 +115,12 @@ def check_rows(
     context: Context,
     recipients: Container[str] | None = None,
     checks: Sequence[Callable[[Examined], Iterable[Finding]]] | None = None,
+    remedies: bool = True,
 ) -> CheckedRows:
     """Return what the checks find in a table's rows for each of some recipients, or for all.
 
-    Of some `checks` only, where not all are asked for.
+    Of some `checks` only, where not all are asked for; without `remedies`, those that take a
+    search are left out.
 
     Raises
     ------
@@ -130,7 +132,8 @@ def check_rows(
         shown, findings = shown_to(document, recipient, columns), list[Finding]()
         for check, step in one_by_one(part, CHECKS_OF_ROWS if checks is None else checks):
             step.report(0.0, Sentence("Checking {name}", name=recipient.name))
-            findings += check(Examined(document, recipient, shown, columns, attributes, step))
+            known = (document, recipient, shown, columns, attributes)
+            findings += check(Examined(*known, step, remedies=remedies))
         found[recipient.name] = tuple(findings)
     context.report(1.0, "Every recipient is checked")
     return CheckedRows(document, attributes, found)

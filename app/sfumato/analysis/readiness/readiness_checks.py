@@ -314,7 +314,9 @@ def _fewer_unique(examined: Examined, classes: ClassCounts) -> tuple[Remedy, ...
     Where none of them suffices, one that does stands in place of what leaves columns out in vain.
     """
     before = classes.unique
-    if not before or examined.columns.table.rows < examined.columns.rows:
+    if not before or not examined.remedies:
+        return ()
+    if examined.columns.table.rows < examined.columns.rows:
         return ()  # rows of a sample don't tell what is unique
     raised = raised_levels(examined, before)
     options = _options(examined)

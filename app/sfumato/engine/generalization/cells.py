@@ -401,12 +401,13 @@ class _PatternSearch:
 
     def _cheapest_open(self, rows: IntArray, closed: Sequence[int]) -> IntArray:
         """Return the cheapest pattern of each class that stands with it; -1 where none does."""
-        patterns = self._patterns[rows]
-        found = (self._sizes[patterns] + self._counts[rows, None] >= self._k) & (patterns >= 0)
-        for pattern in closed:
-            found &= patterns != pattern
+        room = np.empty(len(self._sizes) + 1, dtype=np.int64)
+        room[:-1] = self._sizes
+        # What stands with nobody: what is closed, and -1, which finds the last.
+        room[[*closed, -1]] = -self._k - self._counts[rows].max(initial=0)
+        found = room[self._patterns[rows]] >= (self._k - self._counts[rows])[:, None]
         best = found.argmax(axis=1)
-        return np.where(found.any(axis=1), best, -1)
+        return np.where(found[np.arange(len(rows)), best], best, -1)
 
     def polish(self) -> None:
         """Choose anew, as well as can be, for some classes at a time that are much alike."""
