@@ -13172,7 +13172,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>als Quasi-Identifikator behandeln</translation>
     </message>
     <message>
-        <location line="+305"/>
+        <location line="+315"/>
         <source>The columns released unperturbed tell little of {names}.</source>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
@@ -13199,21 +13199,21 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} sind getrennt geschützt: Was über eine verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+144"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+145"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/coarsening/undone_views.py" line="+290"/>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-305"/>
-        <location line="+13"/>
-        <location line="+270"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-315"/>
+        <location line="+20"/>
+        <location line="+273"/>
         <location line="+37"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-303"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-306"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -13233,7 +13233,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen</translation>
     </message>
     <message>
-        <location line="-94"/>
+        <location line="-101"/>
         <source>state level</source>
         <translation>Stufe angeben</translation>
     </message>
@@ -13248,7 +13248,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>anders gelesen</translation>
     </message>
     <message>
-        <location line="+311"/>
+        <location line="+321"/>
         <source>Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f} in 100.</source>
         <translation>Geschätzt an {sampled:,} von {records:,} {records:Datensatz|Datensätzen}: auf {error:.1f} von 100 genau.</translation>
     </message>
@@ -13351,12 +13351,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{queries:,} zufällige {queries:Anzahlabfrage|Anzahlabfragen} von {attribute}, relativer Fehler:</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+131"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness.py" line="+133"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>Every recipient is checked</source>
         <translation>Jeder Empfänger ist geprüft</translation>
     </message>
@@ -13386,12 +13386,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/findings.py" line="-375"/>
+        <location filename="../../app/sfumato/analysis/findings.py" line="-378"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+308"/>
+        <location filename="../../app/sfumato/analysis/readiness/readiness_checks.py" line="+310"/>
         <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="+71"/>
         <source>Drop {column}: {figures}</source>
         <translation>{column} weglassen: {figures}</translation>
@@ -13433,7 +13433,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-275"/>
+        <location line="-277"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
@@ -13491,7 +13491,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+126"/>
+        <location line="+128"/>
         <source>Round {column} to multiples of {step:g}: {figures}</source>
         <translation>{column} auf Vielfache von {step:g} runden: {figures}</translation>
     </message>
@@ -29559,12 +29559,7 @@ Rückgabewerte:
         <translation>Nennen Sie alle, oder entfernen Sie zuerst diesen Eintrag: --remove</translation>
     </message>
     <message>
-        <location line="+247"/>
-        <source>What nobody else can know of a person can leave randomised:</source>
-        <translation>Was niemand sonst über eine Person wissen kann, kann verfremdet hinausgehen:</translation>
-    </message>
-    <message>
-        <location line="+22"/>
+        <location line="+271"/>
         <source>nobody else can know it of a person: let it leave randomised; may be repeated</source>
         <translation>niemand sonst kann es über eine Person wissen: verfremdet freigeben; darf wiederholt werden</translation>
     </message>
@@ -29624,7 +29619,7 @@ Rückgabewerte:
         <translation>Lassen Sie alle Werte gleich viel zählen, oder geben Sie Anteile an, die ohne die Tabelle bekannt sind.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="-248"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="-250"/>
         <source>Nothing protects {columns} together.</source>
         <translation>Nichts schützt {columns} gemeinsam.</translation>
     </message>
@@ -31433,7 +31428,7 @@ Rückgabewerte:
         <translation>Was festgelegt ist, wird geprüft</translation>
     </message>
     <message>
-        <location line="+135"/>
+        <location line="+138"/>
         <source>Sensitive, since nobody else knows it, as you say: {columns}.</source>
         <translation>Sensibel, da es Ihrer Angabe nach niemand sonst weiß: {columns}.</translation>
     </message>
@@ -31518,7 +31513,7 @@ Rückgabewerte:
         <translation>Abhilfen für {count} {count:Gefahr|Gefahren} werden versucht</translation>
     </message>
     <message>
-        <location line="+96"/>
+        <location line="+99"/>
         <source>{recipient} gets {column} at ε = {epsilon:.3g}: beside what is measured of it, its typical level can&apos;t be kept.</source>
         <translation>{recipient} bekommt {column} bei ε = {epsilon:.3g}: Neben dem, was daran gemessen wird, ist die übliche Stufe nicht einzuhalten.</translation>
     </message>
@@ -31558,12 +31553,17 @@ Rückgabewerte:
         <translation>Es wird abgewogen, was Schutz kostet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+45"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+42"/>
         <source>{name}: left: {finding}</source>
         <translation>{name}: offen bleibt: {finding}</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
+        <source>What is left out, and nobody else can know of a person, can leave randomised:</source>
+        <translation>Was weggelassen wird und niemand sonst über eine Person wissen kann, kann verfremdet hinausgehen:</translation>
+    </message>
+    <message>
+        <location line="+6"/>
         <source>The project goes by this plan from now on.</source>
         <translation>Das Projekt richtet sich von nun an nach diesem Plan.</translation>
     </message>

@@ -205,6 +205,17 @@ def test_answers_and_measurements_leave_randomised_and_not_nothing_of_them(tmp_p
 
 
 @pytest.mark.slow
+def test_measurements_leave_randomised_also_where_something_else_has_to_be_left_out(tmp_path):
+    random = np.random.default_rng(6)
+    weights = random.choice([0.82, 0.93, 1.0, 1.07, 1.18], 400)
+    plan = planned(tmp_path, pupils().assign(pupil_weight=weights))
+    assert plan.is_safe
+    told = [str(one.told) for one in plan.steps]
+    assert any(one.startswith("Mark bmi as sensitive, to leave randomised") for one in told), told
+    assert "bmi" in {one.column for one in plan.worth[0].columns}
+
+
+@pytest.mark.slow
 def test_what_was_left_out_and_nobody_else_can_know_leaves_randomised_and_the_rest_stays(tmp_path):
     frame = pupils().drop(columns="bmi").rename(columns={"q1": "tired", "q2": "shoe", "q3": "pet"})
     made, table = opened(frame)

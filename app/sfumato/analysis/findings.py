@@ -149,6 +149,13 @@ def dropping(name: str) -> Remedy:
     return Remedy(RemedyKind.DROP, Sentence("Drop {column}", column=name), name)
 
 
+def drops_only(remedy: Remedy) -> bool:
+    """Whether a remedy does nothing but leave columns out."""
+    if remedy.deed is RemedyKind.TOGETHER and remedy.parts:
+        return all(map(drops_only, remedy.parts))
+    return remedy.deed is RemedyKind.DROP
+
+
 def unique_then(before: int, after: int, error: int = 0) -> Sentence:
     """Say how many are unique today, and would be; `error` is that of an estimate."""
     words, about = "{before:,} → {about}{after:,} unique", "≈ " if error else ""

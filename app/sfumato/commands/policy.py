@@ -537,13 +537,15 @@ def _lines(plan: SafePlan, project: Path, *, applies: bool) -> Iterator[str]:
         yield f"  - {said(step.told)}"
         if step.why:
             yield f"    {said(step.why)}"
-        if step.left_out:
-            yield f"    {worded('What nobody else can know of a person can leave randomised:')}"
-            yield f"      sfumato propose {project} --sensitive COLUMN"
     for each in plan.after:
         for one in each.standing:
             yield worded("{name}: left: {finding}", name=each.recipient, finding=one.sentence)
     yield from map(said, plan.outcomes)
+    if any(step.left_out for step in plan.steps):
+        yield worded(
+            "What is left out, and nobody else can know of a person, can leave randomised:"
+        )
+        yield f"  sfumato propose {project} --sensitive COLUMN"
     if not plan.steps:
         return
     if applies:

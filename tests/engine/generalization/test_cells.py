@@ -12,6 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import lil_array
 
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization import cells
 from sfumato.engine.generalization.cells import (
     MOST_COLUMNS,
     WHOLE,
@@ -276,3 +277,25 @@ def test_more_columns_than_sets_that_can_be_tried_still_keep_k():
 def test_fewer_records_than_k_show_nothing():
     columns, counts = classes_of([np.array([0, 1]), np.array([0, 0])])
     assert (hide_cells(columns, nothing(counts), counts, 3, np.ones(2)) == WHOLE).all()
+
+
+def test_answers_that_are_kept_are_given_to_the_same_question_alone():
+    random = np.random.default_rng(8)
+    columns, counts = classes_of([random.integers(0, size, 60) for size in (3, 4, 5)])
+    costs = np.array([1.0, 2.0, 1.5])
+    others = [
+        (columns, nothing(counts), counts, 3, costs, False),
+        (columns, nothing(counts), counts, 4, costs, True),
+        (columns, nothing(counts), counts, 4, costs[::-1].copy(), False),
+        (columns[::-1], nothing(counts), counts, 4, costs, False),
+        (columns, np.full(len(counts), 2, dtype=np.uint64), counts, 4, costs, False),
+        (columns, nothing(counts), counts[::-1].copy(), 4, costs, False),
+    ]
+    asked = (columns, nothing(counts), counts, 4, costs, False)
+    first = hide_cells(*asked).copy()
+    for other in others:
+        found = hide_cells(*other)
+        cells._kept.cache_clear()
+        assert (found == hide_cells(*other)).all()
+    assert len({hide_cells(*other).tobytes() for other in [asked, *others]}) > 4
+    assert (hide_cells(*asked) == first).all()

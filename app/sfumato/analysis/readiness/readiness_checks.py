@@ -32,6 +32,7 @@ from sfumato.analysis.findings import (
     Remedy,
     RemedyKind,
     dropping,
+    drops_only,
     pooled_units,
     said_together,
     telling_columns,
@@ -335,7 +336,7 @@ def _fewer_unique(examined: Examined, classes: ClassCounts) -> tuple[Remedy, ...
         if enough is not None:
             left = (RemedyKind.DROP, RemedyKind.TOGETHER)
             offered = (enough, *(one for one in offered if one.deed not in left))
-    dropped = [one for one in offered if one.deed is RemedyKind.DROP and not one.after]
+    dropped = [one for one in offered if drops_only(one) and not one.after]
     names = (dropped[0].columns or (dropped[0].column,)) if dropped else ()
     kept = (randomised(examined, names, before), made_quasi_identifiers(examined, names))
     return (*(one for one in kept if one is not None), *offered)

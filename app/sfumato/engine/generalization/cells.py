@@ -11,6 +11,7 @@ first, and then change places as long as that saves anything.
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 from collections.abc import Sequence
 from typing import Final
@@ -47,6 +48,10 @@ _NODES: Final = 200
 """No more branches of such a program are looked at."""
 _EXCHANGES: Final = 1_200
 """Classes that change places are looked at so often at most, so that large tables end in time."""
+_KEPT: Final = 64
+"""So many answers are kept: a search for levels comes back to the same classes again and again."""
+_MOST_KEPT: Final = 1 << 13
+"""Answers for more classes are not, for the room that they take."""
 
 
 def hides(hidden: CellMasks, axis: int) -> Flags:
@@ -113,13 +118,59 @@ def hide_cells(
         The hidden cells, those of before among them, shape (T,). Where there are fewer than k
         records in all, nothing helps, and all cells of all classes are hidden.
     """
-    full = np.uint64((1 << len(codes)) - 1)
-    found = hidden & full
-    small = counts < k
-    if not small.any():
+    if not (counts < k).any():
         return hidden
     if int(counts.sum()) < k:
         return np.full(len(counts), WHOLE)
+    asked = _Asked(codes, hidden, counts, k, costs, roughly)
+    return _kept(asked) if len(counts) <= _MOST_KEPT else _joined(asked)
+
+
+class _Asked:
+    """What `hide_cells` is asked, alike where it is asked the same; parameters as it has them."""
+
+    def __init__(
+        self,
+        codes: Sequence[IntArray],
+        hidden: CellMasks,
+        counts: Integers,
+        k: int,
+        costs: Floats,
+        roughly: bool,
+    ) -> None:
+        self.codes, self.hidden, self.counts = codes, hidden, counts
+        self.k, self.costs, self.roughly = k, costs, roughly
+        parts = [np.ascontiguousarray(part, dtype=np.int64) for part in (*codes, counts)]
+        seen = hashlib.blake2b(hidden.tobytes() + costs.tobytes(), digest_size=16)
+        for part in parts:
+            seen.update(part.tobytes())
+        self._key = (seen.digest(), len(counts), len(codes), k, roughly)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _kept(asked: _Asked) -> CellMasks:
+    found = _joined(asked)
+    found.flags.writeable = False
+    return found
+
+
+def _joined(asked: _Asked) -> CellMasks:
+    """Return which cells to hide of classes some of which are too small, and not all together."""
+    codes, hidden, counts, k, costs = (
+        asked.codes,
+        asked.hidden,
+        asked.counts,
+        asked.k,
+        asked.costs,
+    )
+    full = np.uint64((1 << len(codes)) - 1)
+    found, small = hidden & full, counts < k
     # In an order of their own, so that nothing depends on the order of the table's rows. Classes
     # that are large enough may have to join others, the small ones first.
     order = np.lexsort((*codes[::-1], found, np.where(small, 0, counts)))
@@ -132,7 +183,7 @@ def hide_cells(
     masks = _masks(parts, found[chosen], costs)
     search = _PatternSearch(parts, found[chosen], counts[chosen], k, costs, masks)
     search.choose()
-    if not roughly:
+    if not asked.roughly:
         search.exchange()
         search.polish()
     found[chosen] |= search.masks[search.choice]
