@@ -31374,8 +31374,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/planning/plan.py" line="+73"/>
-        <source>Nothing could be released yet. {after}</source>
-        <translation>Noch könnte nichts freigegeben werden. {after}</translation>
+        <source>Without this plan nothing could be released. {after}</source>
+        <translation>Ohne diesen Plan ließe sich nichts freigeben. {after}</translation>
     </message>
     <message>
         <location line="+2"/>

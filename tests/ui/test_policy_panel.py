@@ -69,7 +69,7 @@ def test_a_whole_plan_is_one_click_says_what_it_comes_to_and_is_undone_at_once(q
     assert [each.name for each in document.recipients][-1] == "Public file"
     assert document.entry_for("disease") is not None
     [message] = panel.messages.messages
-    assert "Nothing could be released yet." in message.text
+    assert "Without this plan nothing could be released." in message.text
     message.actions[0].run()
     dialog = dialog_of(panel.window(), PlanDialog)
     told = "\n".join(each.text() for each in dialog.findChildren(QLabel))

@@ -71,7 +71,7 @@ class SafePlan:
         """What the check would find, beside what it finds today."""
         left = standing_in(self.after)
         if not self.before:
-            told = "Nothing could be released yet. {after}"
+            told = "Without this plan nothing could be released. {after}"
         elif standing_in(self.before):
             told = "Today {count} {count:danger keeps|dangers keep} releases back. {after}"
         else:
