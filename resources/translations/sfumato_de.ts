@@ -10435,13 +10435,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+6"/>
         <location line="+89"/>
-        <source>Randomise them</source>
-        <translation>Verfremden</translation>
+        <source>Randomise columns</source>
+        <translation>Spalten verfremden</translation>
     </message>
     <message>
         <location line="-84"/>
-        <source>What nobody else can know of a person, such as how they feel, need not be left out: it can leave randomised, as what is sensitive does. Tick what nobody else can know.</source>
-        <translation>Was niemand sonst über eine Person wissen kann, etwa wie es ihr geht, muss nicht wegbleiben: Es kann verfremdet hinausgehen wie das, was sensibel ist. Kreuzen Sie an, was niemand sonst wissen kann.</translation>
+        <source>A column that nobody else can know about a person, such as how they feel, need not be left out: it can leave randomised, like any sensitive column. Tick those columns.</source>
+        <translation>Eine Spalte, die niemand sonst über eine Person wissen kann, etwa wie es ihr geht, muss nicht wegbleiben: Sie kann verfremdet hinausgehen wie jede sensible Spalte. Kreuzen Sie diese Spalten an.</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -21155,7 +21155,7 @@ Rückgabewerte:
         <translation>Sie sieht aus wie eine Antwort auf einen Fragebogen, die andere kaum kennen: Kennzeichnen Sie sie als sensibel, wenn niemand sie über eine Person erfahren darf.</translation>
     </message>
     <message>
-        <location line="+263"/>
+        <location line="+266"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -21195,7 +21195,7 @@ Rückgabewerte:
         <translation>Es sieht nach einer Messung aus, die andere kaum kennen.</translation>
     </message>
     <message>
-        <location line="-305"/>
+        <location line="-308"/>
         <source>Others might know this about a person; if nobody can, mark it as insensitive.</source>
         <translation>Andere könnten das über eine Person wissen; wenn das niemand kann, kennzeichnen Sie es als nicht sensibel.</translation>
     </message>
@@ -29559,9 +29559,14 @@ Rückgabewerte:
         <translation>Nennen Sie alle, oder entfernen Sie zuerst diesen Eintrag: --remove</translation>
     </message>
     <message>
-        <location line="+271"/>
-        <source>nobody else can know it of a person: let it leave randomised; may be repeated</source>
-        <translation>niemand sonst kann es über eine Person wissen: verfremdet freigeben; darf wiederholt werden</translation>
+        <location line="+255"/>
+        <source>Columns left out that nobody else can know about a person can leave randomised:</source>
+        <translation>Weggelassene Spalten, die niemand sonst über eine Person wissen kann, können verfremdet hinausgehen:</translation>
+    </message>
+    <message>
+        <location line="+19"/>
+        <source>let this column leave randomised, since nobody else can know it about a person; may be repeated</source>
+        <translation>diese Spalte verfremdet freigeben, da niemand sonst sie über eine Person wissen kann; darf wiederholt werden</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/analysis/utility/best_matrix.py" line="-11"/>
@@ -29619,7 +29624,7 @@ Rückgabewerte:
         <translation>Lassen Sie alle Werte gleich viel zählen, oder geben Sie Anteile an, die ohne die Tabelle bekannt sind.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="-250"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="-253"/>
         <source>Nothing protects {columns} together.</source>
         <translation>Nichts schützt {columns} gemeinsam.</translation>
     </message>
@@ -31403,7 +31408,7 @@ Rückgabewerte:
         <translation>Mit diesem Plan fände die Prüfung nichts, aber eine Freigabe braucht eine Spalte, die als sensibel gekennzeichnet ist.</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+40"/>
         <source>Nothing is left of {columns}.</source>
         <translation>Von {columns} bleibt nichts.</translation>
     </message>
@@ -31428,9 +31433,19 @@ Rückgabewerte:
         <translation>Was festgelegt ist, wird geprüft</translation>
     </message>
     <message>
-        <location line="+138"/>
-        <source>Sensitive, since nobody else knows it, as you say: {columns}.</source>
-        <translation>Sensibel, da es Ihrer Angabe nach niemand sonst weiß: {columns}.</translation>
+        <location line="+140"/>
+        <source>{column} looks like something that names a person or numbers the records, so it is not randomised.</source>
+        <translation>{column} sieht aus, als benenne es eine Person oder nummeriere die Datensätze; es wird darum nicht verfremdet.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Leave it out, or let it leave as a pseudonym.</source>
+        <translation>Lassen Sie es weg, oder geben Sie es als Pseudonym frei.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>Sensitive, since you say that nobody else can know {count:it|them}: {columns}.</source>
+        <translation>Sensibel, da Sie sagen, dass niemand sonst {count:es|sie} wissen kann: {columns}.</translation>
     </message>
     <message>
         <location line="+6"/>
@@ -31553,17 +31568,12 @@ Rückgabewerte:
         <translation>Es wird abgewogen, was Schutz kostet</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/commands/policy.py" line="+42"/>
+        <location filename="../../app/sfumato/commands/policy.py" line="+45"/>
         <source>{name}: left: {finding}</source>
         <translation>{name}: offen bleibt: {finding}</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <source>What is left out, and nobody else can know of a person, can leave randomised:</source>
-        <translation>Was weggelassen wird und niemand sonst über eine Person wissen kann, kann verfremdet hinausgehen:</translation>
-    </message>
-    <message>
-        <location line="+6"/>
+        <location line="+10"/>
         <source>The project goes by this plan from now on.</source>
         <translation>Das Projekt richtet sich von nun an nach diesem Plan.</translation>
     </message>
@@ -31980,7 +31990,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+123"/>
-        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="+141"/>
+        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="+147"/>
         <source>{deeds}</source>
         <translation>{deeds}</translation>
     </message>
@@ -32982,19 +32992,19 @@ Rückgabewerte:
         <translation>{count:,} sichere {count:Kombination ist minimal: Sie lässt|Kombinationen sind minimal: Sie lassen} sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
-        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="-115"/>
+        <location filename="../../app/sfumato/analysis/readiness/remedies.py" line="-121"/>
         <source>Treat {columns} as {count:a quasi-identifier|quasi-identifiers} too</source>
         <translation>Auch {columns} als {count:Quasi-Identifikator|Quasi-Identifikatoren} behandeln</translation>
     </message>
     <message>
-        <location line="+25"/>
-        <source>Mark {columns} as sensitive, to leave randomised: {figures}</source>
-        <translation>{columns} als sensibel kennzeichnen und verfremdet freigeben: {figures}</translation>
+        <location line="+27"/>
+        <source>Mark {columns} as sensitive, so that {count:it leaves|they leave} randomised: {figures}</source>
+        <translation>{columns} als sensibel kennzeichnen und so verfremdet freigeben: {figures}</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <source>Mark {columns} as sensitive, to leave randomised, and drop {others}: {figures}</source>
-        <translation>{columns} als sensibel kennzeichnen und verfremdet freigeben, {others} weglassen: {figures}</translation>
+        <location line="+9"/>
+        <source>Mark {columns} as sensitive, so that {count:it leaves|they leave} randomised, and drop {others}: {figures}</source>
+        <translation>{columns} als sensibel kennzeichnen und so verfremdet freigeben, {others} weglassen: {figures}</translation>
     </message>
     <message>
         <location filename="../../app/sfumato/project/document/recipients.py" line="+116"/>

@@ -198,7 +198,9 @@ def test_answers_and_measurements_leave_randomised_and_not_nothing_of_them(tmp_p
     told = [str(one.told) for one in plan.steps]
     words = "Sensitive, since they look like answers to a questionnaire: q1, q2 and q3."
     assert words in told
-    assert any(one.startswith("Mark bmi as sensitive, to leave randomised: ") for one in told)
+    assert any(
+        one.startswith("Mark bmi as sensitive, so that it leaves randomised: ") for one in told
+    )
     first = {one.column: one.records for one in plan.worth[0].columns}
     assert first.keys() == {"income", "q1", "q2", "q3", "bmi"}
     assert min(first.values()) > 100
@@ -211,13 +213,16 @@ def test_measurements_leave_randomised_also_where_something_else_has_to_be_left_
     plan = planned(tmp_path, pupils().assign(pupil_weight=weights))
     assert plan.is_safe
     told = [str(one.told) for one in plan.steps]
-    assert any(one.startswith("Mark bmi as sensitive, to leave randomised") for one in told), told
+    assert any(
+        one.startswith("Mark bmi as sensitive, so that it leaves randomised") for one in told
+    ), told
     assert "bmi" in {one.column for one in plan.worth[0].columns}
 
 
 @pytest.mark.slow
 def test_what_was_left_out_and_nobody_else_can_know_leaves_randomised_and_the_rest_stays(tmp_path):
     frame = pupils().drop(columns="bmi").rename(columns={"q1": "tired", "q2": "shoe", "q3": "pet"})
+    frame.insert(0, "pupil_id", range(1000, 1000 + len(frame)))
     made, table = opened(frame)
     for name in ("tired", "shoe", "pet"):
         made = made.with_column(replace(made.column(name), role=Role.IDENTIFYING))
@@ -228,6 +233,8 @@ def test_what_was_left_out_and_nobody_else_can_know_leaves_randomised_and_the_re
         plan = propose_plan(before.document, *given, ("tired",))
         with pytest.raises(TableError, match="no column"):
             propose_plan(made, *given, ("tried",))
+        with pytest.raises(PolicyError, match="pupil_id looks like something that names a person"):
+            propose_plan(made, *given, ("pupil_id",))
     assert before.is_safe
     assert plan.is_safe
     worth = {one.column: one.records for one in plan.worth[0].columns}

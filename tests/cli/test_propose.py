@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from sfumato.engine.core.columns import Role
+from sfumato.project.project_file import ProjectFile
+from tests.project.making import PASSPHRASE
 
 ROWS = 240
 
@@ -51,6 +55,19 @@ def test_a_plan_is_shown_first_and_put_into_effect_when_asked(line, survey, memo
     data = pd.read_csv(bundle / "data.csv")
     assert len(data) == ROWS
     assert data.groupby(["sex", "region"]).size().min() >= 20
+
+
+@pytest.mark.slow
+def test_the_command_that_a_plan_tells_puts_into_effect_what_was_shown(line, survey):
+    assert line.run("propose", survey, "--sensitive", "region") == ExitCode.OK, line.remarks
+    words = "Sensitive, since you say that nobody else can know it: “region”."
+    assert words in line.output
+    told = line.output.splitlines()[-1].split("sfumato ", 1)[1]
+    assert line.run(*shlex.split(told)) == ExitCode.OK, line.remarks
+    assert words in line.output
+    with ProjectFile.open(survey, PASSPHRASE) as project:
+        assert project.document.column("region").role is Role.SENSITIVE
+        assert project.document.entry_for("region") is not None
 
 
 @pytest.mark.slow

@@ -100,12 +100,12 @@ def test_what_a_plan_left_out_and_nobody_else_knows_is_ticked_and_leaves_randomi
     box = next(each for each in dialog.findChildren(QCheckBox) if out in each.text())
     qtbot.mouseClick(box, LEFT)
     assert box.isChecked()
-    press(dialog, "Randomise them")
+    press(dialog, "Randomise columns")
     wait_for_jobs(qtbot, session)
     assert session.document.column(out).role is Role.SENSITIVE
     assert session.document.entry_for(out) is not None
     assert session.document.column("name") == planned.column("name")
-    assert session.undo_text == "Randomise them"
+    assert session.undo_text == "Randomise columns"
 
 
 @pytest.mark.slow

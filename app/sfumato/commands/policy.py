@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.commands.shared.command import (
@@ -527,11 +527,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         if applies:
             project.save_document(plan.document)
     told = {**plan.plain(), "applied": applies}
-    terminal.tell(arguments.json, told, _lines(plan, arguments.project, applies=applies))
+    again = ["propose", str(arguments.project)]
+    again += [word for name in arguments.sensitive for word in ("--sensitive", name)]
+    terminal.tell(arguments.json, told, _lines(plan, again, applies=applies))
     return ExitCode.OK if plan.is_safe else ExitCode.CHECK_FAILED
 
 
-def _lines(plan: SafePlan, project: Path, *, applies: bool) -> Iterator[str]:
+def _lines(plan: SafePlan, again: Sequence[str], *, applies: bool) -> Iterator[str]:
+    """Yield what a plan comes to, and the command that asks for it again."""
     yield said(plan.summary)
     for step in plan.steps:
         yield f"  - {said(step.told)}"
@@ -543,16 +546,16 @@ def _lines(plan: SafePlan, project: Path, *, applies: bool) -> Iterator[str]:
     yield from map(said, plan.outcomes)
     if any(step.left_out for step in plan.steps):
         yield worded(
-            "What is left out, and nobody else can know of a person, can leave randomised:"
+            "Columns left out that nobody else can know about a person can leave randomised:"
         )
-        yield f"  sfumato propose {project} --sensitive COLUMN"
+        yield f"  sfumato {shlex.join([*again, '--sensitive', 'COLUMN'])}"
     if not plan.steps:
         return
     if applies:
         yield worded("The project goes by this plan from now on.")
     else:
         yield worded("Nothing is changed yet.")
-        yield f"  sfumato propose {project} --apply"
+        yield f"  sfumato {shlex.join([*again, '--apply'])}"
 
 
 PROPOSE = Command(
@@ -562,7 +565,8 @@ PROPOSE = Command(
         repeated(
             "--sensitive",
             "COLUMN",
-            "nobody else can know it of a person: let it leave randomised; may be repeated",
+            "let this column leave randomised, since nobody else can know it about a person; may be"
+            " repeated",
         ),
         MEMORY,
         JSON,

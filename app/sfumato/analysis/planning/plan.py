@@ -98,7 +98,10 @@ class SafePlan:
         return {
             "safe": self.is_safe,
             "summary": str(self.summary),
-            "steps": [{"step": str(one.told), "why": str(one.why)} for one in self.steps],
+            "steps": [
+                {"step": str(one.told), "why": str(one.why), "left_out": list(one.left_out)}
+                for one in self.steps
+            ],
             "dangers_before": standing_in(self.before) if self.before else None,
             "dangers_after": standing_in(self.after),
             "left": [

@@ -120,8 +120,8 @@ def propose_plan(
     Raises
     ------
     PolicyError
-        If no column is sensitive, nor seems to be by its name; or if a generalized table is to be
-        published.
+        If a column that is said to be sensitive names people; if no column is sensitive, nor
+        seems to be by its name; or if a generalized table is to be published.
     TableError
         If the table has no column that is said to be sensitive.
     SfumatoError
@@ -265,15 +265,24 @@ class _Planner:
             one.spec.name: one.reason
             for one in source.proposals()
             if one.may_be_sensitive and one.spec.name in known
-            if known[one.spec.name].role is not Role.IDENTIFYING
+            if known[one.spec.name].role is not Role.IDENTIFYING and one.spec.name not in stated
         }
         marked = bool(self.document.sensitive)
-        if missing := [name for name in stated if name not in known]:
-            raise no_column(missing[0])
+        naming = {one.spec.name for one in source.proposals() if one.spec.role is Role.IDENTIFYING}
+        for name in stated:
+            if name not in known:
+                raise no_column(name)
+            if name in naming or name == self.document.record_key:
+                raise PolicyError(
+                    "{column} looks like something that names a person or numbers the records, so"
+                    " it is not randomised.",
+                    "Leave it out, or let it leave as a pseudonym.",
+                    column=name,
+                )
         if stated:
             self.document = _marked(self.document, stated)
-            words = "Sensitive, since nobody else knows it, as you say: {columns}."
-            self._tell(words, columns=listed(list(stated)))
+            words = "Sensitive, since you say that nobody else can know {count:it|them}: {columns}."
+            self._tell(words, count=len(stated), columns=listed(list(stated)))
         if marked or (stated and not self._private):
             return
         if not self._private:

@@ -120,15 +120,21 @@ def randomised(examined: Examined, columns: Sequence[str], before: int) -> Remed
     if not measured:
         return None
     figures = unique_then(before, 0)
-    words = "Mark {columns} as sensitive, to leave randomised: {figures}"
-    told = Sentence(words, columns=listed(measured), figures=figures)
+    known = {"columns": listed(measured), "count": len(measured), "figures": figures}
+    words = (
+        "Mark {columns} as sensitive, so that {count:it leaves|they leave} randomised: {figures}"
+    )
+    told = Sentence(words, **known)
     protecting = Remedy(
         RemedyKind.PROTECT, told, measured[0], before=before, after=0, columns=measured
     )
     if not others:
         return protecting
-    words = "Mark {columns} as sensitive, to leave randomised, and drop {others}: {figures}"
-    told = Sentence(words, columns=listed(measured), others=listed(others), figures=figures)
+    words = (
+        "Mark {columns} as sensitive, so that {count:it leaves|they leave} randomised, and drop"
+        " {others}: {figures}"
+    )
+    told = Sentence(words, others=listed(others), **known)
     dropped = Remedy(RemedyKind.DROP, told, others[0], columns=others)
     both = (protecting, dropped)
     return replace(

@@ -3,7 +3,7 @@
 A proposal spares clicks and decides nothing: the custodian does. Columns that look as if they
 name a person, a household or a company are proposed to be dropped. Whether something is private is
 not for a program to say, so no column is proposed as sensitive; a name that suggests it is pointed
-out.
+out, and so are answers to a questionnaire.
 """
 
 from __future__ import annotations
@@ -409,9 +409,12 @@ def _is_weight(profile: ColumnProfile, words: tuple[str, ...]) -> bool:
     if profile.numbers is None or profile.distinct <= 1:
         return False
     weighs = bool({"weight", "gewicht", "poids"}.intersection(words))
-    usual = abs(profile.numbers.mean - 1.0) < _ABOUT_ONE and profile.numbers.minimum >= 0.0
-    of_sample = bool(_OF_A_SAMPLE.intersection(words)) or profile.numbers.maximum > _BODY_WEIGHT
-    of_sample = of_sample or usual
+    found = profile.numbers
+    of_sample = (
+        bool(_OF_A_SAMPLE.intersection(words))
+        or found.maximum > _BODY_WEIGHT
+        or (abs(found.mean - 1.0) < _ABOUT_ONE and found.minimum >= 0.0)
+    )
     return _speaks_of(words, _WEIGHTS) or (weighs and of_sample)
 
 

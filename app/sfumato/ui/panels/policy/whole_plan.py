@@ -81,14 +81,14 @@ class PlanDialog(Dialog):
         self.resize(scaled(680), scaled(520))
 
     def _offer(self, page: ScrollPage) -> None:
-        """Let columns leave randomised that nobody would see anything of."""
-        again = button(tr("Randomise them"), self._plan_again)
+        """Offer to let columns leave randomised that nobody would see anything of."""
+        again = button(tr("Randomise columns"), self._plan_again)
         again.setEnabled(False)
         for box in self._boxes:
             box.toggled.connect(lambda _on: again.setEnabled(bool(self._ticked)))
         words = tr(
-            "What nobody else can know of a person, such as how they feel, need not be left out:"
-            " it can leave randomised, as what is sensitive does. Tick what nobody else can know."
+            "A column that nobody else can know about a person, such as how they feel, need not be"
+            " left out: it can leave randomised, like any sensitive column. Tick those columns."
         )
         page.put(label(tr("Left out, or randomised?"), "heading"), label(words, wrap=True))
         page.put(boxed(FlowLayout(*self._boxes)), boxed(FlowLayout(again)))
@@ -171,7 +171,7 @@ class PlanProposer(QObject):
 
     def randomise(self, columns: tuple[str, ...]) -> None:
         """Search for the plan by which columns leave randomised that nobody else can know."""
-        words = tr("Randomise them") if columns else tr("Make this safe")
+        words = tr("Randomise columns") if columns else tr("Make this safe")
         take = self._session.unless_changed(words, partial(self._take, words))
         self._search(words, take, self._refuse, columns)
 
