@@ -56,13 +56,19 @@ class PlanDialog(Dialog):
         page.column.setContentsMargins(0, 0, Space.INSIDE, 0)
         self.body.addWidget(page, 1)
         self._undo, self._randomise = undo, randomise
-        self._boxes: dict[WrappedCheckBox, str] = {}
+        self._boxes = {
+            WrappedCheckBox(name.replace("&", "&&"), self): name
+            for step in plan.steps
+            for name in step.left_out
+        }
         left = [one.sentence for each in plan.after for one in each.standing]
         if left:
             page.put(label(tr("What is left"), "heading"))
         for sentence in dict.fromkeys(left):
             page.put(label(f"• {typeset(spoken(sentence))}", wrap=True))
         page.put(label(tr("Before and after"), "heading"), boxed(_figures(plan)))
+        if self._boxes:
+            self._offer(page)
         page.put(label(tr("What each recipient gets"), "heading"))
         for told in plan.outcomes:
             page.put(label(typeset(spoken(told)), wrap=True))
@@ -71,10 +77,6 @@ class PlanDialog(Dialog):
             page.put(label(f"• {typeset(spoken(step.told))}", wrap=True))
             if step.why:
                 page.put(label(typeset(spoken(step.why)), "muted", wrap=True))
-            for name in step.left_out:
-                self._boxes[WrappedCheckBox(name.replace("&", "&&"), self)] = name
-        if self._boxes:
-            self._offer(page)
         page.column.addStretch(1)
         self.add_button(tr("Undo the plan"), self._take_back)
         self.add_primary(tr("Close"))
